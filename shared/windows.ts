@@ -100,6 +100,9 @@ export const longest = steadyWindows.at(-1) ?? shortest
 /** The window of the ledger and of usage. */
 export const dayWindow = windowOf('day')
 
+/** The windows that last for a day and longer, the longest first: whose ends callers are told of, and that may be metered. */
+export const longWindows = longestFirst.slice(0, longestFirst.indexOf(dayWindow) + 1)
+
 export const windowNames = rows.map(({ name }) => name)
 export const limitNames = windows.map(({ limit }) => limit)
 

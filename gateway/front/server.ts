@@ -21,6 +21,7 @@ import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './counts/labels.ts'
 import { wouldRefuse } from './limits/shadow.ts'
+import { beyondIn } from './limits/beyond.ts'
 import { usedBy, type Decision } from './limits/step.ts'
 import { byLimit, shortest } from '../../shared/windows.ts'
 import { holderOf, windowRefusing } from './counts/use.ts'
@@ -261,6 +262,8 @@ function addDecision(line: LogLine, record: RequestRecord, decision: Decision): 
   if (answered) Object.assign(line, { estimate: cost, cost: answered.cost })
   else if (cost !== 1) line['cost'] = cost
   if (record.isGivenBack) line['givenBack'] = cost
+  const beyond = record.isGivenBack ? 0 : beyondIn(decision, answered?.cost ?? cost)
+  if (beyond > 0) line['beyond'] = beyond
 }
 
 function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges): Malformed {

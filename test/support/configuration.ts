@@ -77,6 +77,10 @@ plans:
     bans: off
     paths: [ /v1/*, '/v1/{a}' ]
     operations: { exports: { methods: [ GET ], paths: [ /v1/x ], ${limitsOf(3)} } }
+  metered:
+    perMinute: 7
+    perDay: { limit: 7, beyond: meter, upTo: 300% }
+    perMonth: { limit: 9, beyond: meter, upTo: unlimited }
 strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7 }

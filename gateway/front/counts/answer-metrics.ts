@@ -1,4 +1,6 @@
 import { steadyWindows } from '../../../shared/windows.ts'
+import { answeredCost } from '../request-record.ts'
+import { beyondOf } from '../limits/beyond.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy } from '../limits/step.ts'
 import { isNear } from '../limits/near.ts'
@@ -18,6 +20,14 @@ export function measure({ route, record, endedAtMs }: Ended, own: Histogram): vo
   const { beganAtMs, sentAtMs } = record
   route.meter.durations.add(endedAtMs - beganAtMs)
   own.add((sentAtMs || endedAtMs) - beganAtMs)
+}
+
+/** Counts the points of a request beyond what is included, by plan and window. */
+export function countBeyond({ plan, record, standing }: Used, beyond: Counts): void {
+  const { decision } = standing
+  if (!decision.included || record.isGivenBack) return
+  const cost = answeredCost(record)?.cost ?? decision.cost
+  for (const { window, points } of beyondOf(decision, cost)) beyond.add(plan, window.name, points)
 }
 
 /** Counts an admitted request near a limit by plan and window. */

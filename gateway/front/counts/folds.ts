@@ -1,5 +1,5 @@
 import { pathOf } from '../../../shared/service.ts'
-import { countAnswer, countNear, measure } from './answer-metrics.ts'
+import { countAnswer, countBeyond, countNear, measure } from './answer-metrics.ts'
 import { firstFailure, isUsed, type Ended } from './ended.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { countShadow } from './shadow-counts.ts'
@@ -25,6 +25,7 @@ export function countEnded(ended: Ended, counts: RequestCounts): void {
   countUse(ended, tallies)
   countRouteUse(ended, tallies)
   countNear(ended, meters.near)
+  countBeyond(ended, meters.beyond)
   counts.peaks.count(ended)
   counts.nearLimits.count(ended)
   countShadow(ended, meters.shadows, tallies)

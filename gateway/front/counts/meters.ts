@@ -5,9 +5,9 @@ import { Histogram, metricBounds } from './histogram.ts'
 export class Counts {
   readonly #counts = new Map<string, Map<string | number, number>>()
 
-  add(first: string, second: string | number): void {
+  add(first: string, second: string | number, more = 1): void {
     const counts = entryOf(this.#counts, first, () => new Map<string | number, number>())
-    counts.set(second, (counts.get(second) ?? 0) + 1)
+    counts.set(second, (counts.get(second) ?? 0) + more)
   }
 
   *[Symbol.iterator](): Generator<readonly [string, string | number, number]> {
@@ -52,6 +52,8 @@ export class Meters {
   readonly shadows = new Counts()
   /** Admitted requests of quotas near a limit, by plan and window. */
   readonly near = new Counts()
+  /** Points beyond what is included, by plan and window. */
+  readonly beyond = new Counts()
   /** By plan. */
   readonly bans = new Counts()
   /** Answers of routes whose cost they tell, by outcome. */

@@ -1,3 +1,4 @@
+import { rareFigures } from './use.ts'
 import type { UsageKind } from './usage.ts'
 
 /** The names of the tallies of a route, by what they count. */
@@ -5,7 +6,7 @@ export type RouteTallies = Readonly<Record<UsageKind, string>>
 
 const prefix = 'route '
 
-const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less', 'estimated']
+const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less', ...rareFigures]
 
 /** The names under which the use of a route is tallied. A route has them made once, not for each request. */
 export function routeTallies(path: string): RouteTallies {
@@ -16,6 +17,7 @@ export function routeTallies(path: string): RouteTallies {
     more: nameOf('more'),
     less: nameOf('less'),
     estimated: nameOf('estimated'),
+    beyond: nameOf('beyond'),
   }
 }
 

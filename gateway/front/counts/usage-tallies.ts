@@ -1,5 +1,6 @@
 import { countsOf, type DayCounts } from './caller-counts.ts'
 import { answeredCost } from '../request-record.ts'
+import { beyondIn } from '../limits/beyond.ts'
 import type { Used } from './ended.ts'
 import type { RouteTallies } from './route-tallies.ts'
 import type { Tallies } from './tallies.ts'
@@ -30,17 +31,22 @@ function isAdmitted({ record, standing }: Used): boolean {
   return !record.forbidden && standing.decision.verdict === 'admitted'
 }
 
-/** Tallies how many points more or less than one it has cost, and the estimate before; those that were given back are none. */
+/**
+ * Tallies how many points more or less than one it has cost, the estimate before, and what was beyond; those that were given
+ * back are none.
+ */
 function countPoints(
   { caller, record, standing }: Used,
   tallies: Tallies,
   counts: DayCounts,
-  { more, less, estimated }: Pick<RouteTallies, keyof typeof pointTallies>,
+  { more, less, ...rare }: Pick<RouteTallies, keyof typeof pointTallies>,
 ): void {
   const answered = answeredCost(record)
   const { cost: estimate } = standing.decision
-  if (answered && estimate > 0) tallies.count(caller.id, counts, estimated, false, estimate)
+  if (answered && estimate > 0) tallies.count(caller.id, counts, rare.estimated, false, estimate)
   const cost = answered?.cost ?? estimate
+  const beyond = record.isGivenBack ? 0 : beyondIn(standing.decision, cost)
+  if (beyond > 0) tallies.count(caller.id, counts, rare.beyond, false, beyond)
   const points = (record.isGivenBack ? 0 : cost) - 1
   if (points === 0) return
   tallies.count(caller.id, counts, points > 0 ? more : less, false, Math.abs(points))

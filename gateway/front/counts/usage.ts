@@ -5,7 +5,7 @@ import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shar
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from './tally-store.ts'
-import { refusalTallies, type pointTallies } from './use.ts'
+import { isRareFigure, refusalTallies, type pointTallies, type RareFigure } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -23,6 +23,8 @@ export type Usage = Readonly<{
    * there are none.
    */
   estimated?: number
+  /** The points beyond what is included, as the gateways have seen them that admitted the requests. Left out if there are none. */
+  beyond?: number
   /** By reason: the code of the refusal. */
   refused: Readonly<Record<string, number>>
   /**
@@ -39,7 +41,7 @@ type Summed = {
   day: number
   admitted: number
   points: number
-  estimated: number
+  rare: Partial<Record<RareFigure, number>>
   refused: Record<string, number>
   windows: ByName<number>
   answers: Record<string, number>
@@ -59,7 +61,7 @@ export type UsageKind = 'admitted' | 'refused' | keyof typeof pointTallies
 /** The kind of a tally of usage; `undefined` for another one. */
 export function usageKind(what: string): UsageKind | undefined {
   const [kind, which] = what.split(' ', 2)
-  if (kind === 'admitted' || kind === 'refused' || kind === 'estimated') return kind
+  if (kind === 'admitted' || kind === 'refused' || isRareFigure(kind)) return kind
   return kind === 'points' ? (which === 'less' ? 'less' : 'more') : undefined
 }
 
@@ -75,9 +77,8 @@ export async function usage(
   const sumsByName = new Map<string, Summed>()
   for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
-    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && kind !== 'estimated') {
-      continue
-    }
+    const isRare = isRareFigure(kind)
+    if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && !isRare) continue
     const day = key === undefined ? 0 : tally.day
     const name = key === undefined ? tally.key : String(day)
     let sum = sumsByName.get(name)
@@ -85,7 +86,7 @@ export async function usage(
       const counts = {
         admitted: 0,
         points: 0,
-        estimated: 0,
+        rare: {},
         refused: {},
         windows: { ...noRefusals },
         answers: {},
@@ -93,8 +94,8 @@ export async function usage(
       sum = { key: tally.key, day, ...counts }
       sumsByName.set(name, sum)
     }
-    if (kind === 'estimated') {
-      sum.estimated += tally.count
+    if (isRare) {
+      sum.rare[kind] = (sum.rare[kind] ?? 0) + tally.count
       continue
     }
     if (kind === 'points') {
@@ -117,9 +118,9 @@ export async function usage(
     sums.map(({ key }) => key),
   )
   const usages: Usage[] = []
-  for (const { key: of, day, admitted, points, estimated, ...others } of sums) {
+  for (const { key: of, day, admitted, points, rare, ...others } of sums) {
     const { name = '', test } = keys.get(of) ?? {}
-    const counts = { admitted, points, ...(estimated > 0 && { estimated }), ...others }
+    const counts = { admitted, points, ...rare, ...others }
     const usage = { key: of, name, ...(test && { test }), ...counts }
     const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
     if (count % 1_000 === 0) await breathe()

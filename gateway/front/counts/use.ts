@@ -29,13 +29,26 @@ const admitted = {
 } as const
 
 /**
- * Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. `estimated` are those that
- * requests were admitted with whose answers tell the cost; by this name, former versions don't take them for points.
+ * Points beside those of usage, which most days lack: those that requests were admitted with whose answers tell the cost, and
+ * those beyond what is included.
+ */
+export const rareFigures = ['estimated', 'beyond'] as const
+
+export type RareFigure = (typeof rareFigures)[number]
+
+export function isRareFigure(kind: string | undefined): kind is RareFigure {
+  return rareFigures.some((name) => name === kind)
+}
+
+/**
+ * Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. By the names of the others,
+ * former versions don't take them for points.
  */
 export const pointTallies = {
   more: 'points more',
   less: 'points less',
   estimated: 'estimated points',
+  beyond: 'beyond points',
 } as const
 
 /** All names under which `usage` counts requests and points. */

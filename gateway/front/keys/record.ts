@@ -1,9 +1,16 @@
+import { upToPattern } from '../limits/limit-settings.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { Key } from './key.ts'
 
 const time = Type.Optional(Type.Integer())
-const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')]))
+const points = Type.Integer({ minimum: 1 })
+const metered = Type.Object({
+  limit: points,
+  beyond: Type.Literal('meter'),
+  upTo: Type.String({ pattern: upToPattern }),
+})
+const limit = Type.Optional(Type.Union([points, Type.Literal('unlimited'), metered]))
 const limits = byLimit(() => limit)
 const texts = Type.Optional(Type.Array(Type.String()))
 

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import { hasLimits, type LimitSettings } from '../limits/limit-settings.ts'
-import { byLimit, limitNames, windows } from '../../../shared/windows.ts'
+import { byLimit, longWindows, windows } from '../../../shared/windows.ts'
 import type { Cap, Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
@@ -85,10 +85,15 @@ function requireLimits(
 }
 
 function requireNumbers(own: LimitSettings | undefined): void {
-  for (const limit of limitNames.map((each) => own?.[each])) {
-    if (limit === undefined || limit === 'unlimited') continue
+  for (const window of windows) {
+    const setting = own?.[window.limit]
+    if (setting === undefined || setting === 'unlimited') continue
+    const limit = typeof setting === 'object' ? setting.limit : setting
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
+    }
+    if (typeof setting === 'object' && !longWindows.includes(window)) {
+      throw new KeyMistake(`${window.limit} can’t be metered: only a day and a month can`)
     }
   }
 }

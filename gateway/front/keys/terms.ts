@@ -2,7 +2,8 @@ import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { pathMatcher } from '../http/paths.ts'
 import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
-import { effectiveLimits, type Plan } from '../limits/plan.ts'
+import type { Included } from '../limits/beyond.ts'
+import { effectiveIncluded, effectiveLimits, type Plan } from '../limits/plan.ts'
 import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
@@ -14,6 +15,8 @@ import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 /** The limits, bans and restrictions of one caller in one configuration. */
 export type Terms = Readonly<{
   limits: Limits
+  /** Limits beyond which points are metered, up to those that refuse; `undefined` where none are. */
+  included?: Included | undefined
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
   /** The windows of which the peaks are recorded: the required ones, and those that are limited or shadowed. */
@@ -80,13 +83,14 @@ export class ConfiguredPlans {
     const bans = plan.bans ? this.#bans : undefined
     const shadow = plan.shadow && shadowBeside(plan.shadow, overrides.limits)
     const forbids = bothOf(ofPlan(plan), restriction(overrides))
-    const near = nearEnds(this.#nearPercents, limits)
+    const included = effectiveIncluded(plan, overrides.limits)
+    const near = nearEnds(this.#nearPercents, limits, included)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
     const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
     const recorded = recordedWith(limits, shadow?.limits)
     return Object.freeze({
-      ...{ limits, countsBrief: isBriefCounted, recorded, allParts, partsOf },
+      ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },
       ...{ bans, forbids, near, shadow },
     })
   }

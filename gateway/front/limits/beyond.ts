@@ -1,7 +1,8 @@
 import { numberOf, usedIn, type Counters } from './counters.ts'
-import { limitedIn, type Limits } from './limits.ts'
+import { limitedIn, limitOf, type Limits } from './limits.ts'
 import { pointsIn, withPoints, type PastPoints } from './past-points.ts'
-import { dayWindow } from '../../../shared/windows.ts'
+import type { Decision } from './step.ts'
+import { dayWindow, type Window } from '../../../shared/windows.ts'
 
 /**
  * The points that are included in windows that meter what lies beyond; `Infinity` in all others. The limits of such a
@@ -9,13 +10,30 @@ import { dayWindow } from '../../../shared/windows.ts'
  */
 export type Included = Limits
 
-/** Of points that were counted last, those that aren't included: beyond in any window. */
-export function beyondIn(counters: Counters, points: number, included: Included): number {
-  let beyond = 0
-  for (const { window, limit } of limitedIn(included)) {
-    beyond = Math.max(beyond, Math.min(points, usedIn(counters, window) - limit))
-  }
-  return beyond
+/** The points that are included in a window: up to its limit, or to where metering begins. */
+export function includedPoints(
+  { included }: Readonly<{ included?: Included | undefined }>,
+  limits: Limits,
+  window: Window,
+): number {
+  return Math.min(limitOf(limits, window), included ? limitOf(included, window) : Infinity)
+}
+
+/** Of the points that a request has cost in the end, those beyond what is included, by the windows in which they are. */
+export function beyondOf(
+  { verdict, seen, cost: admittedWith, included }: Decision,
+  cost: number,
+): readonly Readonly<{ window: Window; points: number }>[] {
+  if (!included || verdict !== 'admitted') return []
+  return limitedIn(included).flatMap(({ window, limit }) => {
+    const points = Math.min(cost, usedIn(seen, window) + cost - admittedWith - limit)
+    return points > 0 ? [{ window, points }] : []
+  })
+}
+
+/** The same of all windows: a point is beyond if it is so in any. */
+export function beyondIn(decision: Decision, cost: number): number {
+  return Math.max(0, ...beyondOf(decision, cost).map(({ points }) => points))
 }
 
 /** The counters of a quota, and its points beyond what was included, of each day. */

@@ -1,5 +1,5 @@
 import { numberOf } from './counters.ts'
-import { isLimited, limitedIn, limitOf, type Limits } from './limits.ts'
+import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { neededBy, usedBy, type Decision } from './step.ts'
 import {
@@ -10,6 +10,8 @@ import {
   type WindowName,
 } from '../../../shared/windows.ts'
 
+type Metered = Readonly<{ included: number; beyond: number }>
+
 /** One window of a decision, as headers and bodies show it. */
 export type WindowState = Readonly<{
   window: Window
@@ -18,6 +20,8 @@ export type WindowState = Readonly<{
   limit: number
   remaining: number
   resetMs: number
+  /** The points that are included, and those beyond them, where these are metered. */
+  metered?: Metered
 }>
 
 /** The window that stops the caller first, which the headers show; `undefined` for an unlimited caller. */
@@ -70,13 +74,15 @@ function bannedWindow(decision: Decision, limits: Limits): WindowState | undefin
   return { ...state, remaining: 0, resetMs: decision.bannedUntilMs }
 }
 
-/** The windows that have a limit; of a part, or of the quota itself. */
+/** The windows that have a limit, or meter what lies beyond; of a part, or of the quota itself. */
 export function limitedWindows(
   decision: Decision,
   limits: Limits,
   part?: PartState,
 ): Partial<Record<WindowName, WindowState>> {
-  const limited = windows.filter((window) => isLimited(part?.part.limits ?? limits, window))
+  const own = part?.part.limits ?? limits
+  const included = part ? noLimits : (decision.included ?? noLimits)
+  const limited = windows.filter((window) => isLimited(own, window) || isLimited(included, window))
   return Object.fromEntries(
     limited.map((window) => [window.name, stateOf(window, decision, limits, part)]),
   )
@@ -120,13 +126,21 @@ function stateOf(
   limits: Limits,
   part: PartState | undefined,
 ): WindowState {
+  const included = part || !decision.included ? Infinity : limitOf(decision.included, window)
   return {
     window,
     part: part?.part,
     limit: limitOf(part?.part.limits ?? limits, window),
     remaining: remainingIn(window, decision, limits, part),
     resetMs: endsAtMs(window, numberOf(part?.counters ?? decision.seen, window)),
+    ...(included < Infinity && {
+      metered: { included, beyond: beyondBy(decision, window, included) },
+    }),
   }
+}
+
+function beyondBy(decision: Decision, window: Window, included: number): number {
+  return Math.max(0, usedBy(decision, window) - included)
 }
 
 function remainingIn(

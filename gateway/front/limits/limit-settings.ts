@@ -1,19 +1,48 @@
 import { byLimit, limitNames, type LimitName } from '../../../shared/windows.ts'
+import type { Included } from './beyond.ts'
 import type { Limits } from './limits.ts'
 
 /** A key's own limits, which replace those of its plan; as operators write them. */
 export type LimitSettings = Readonly<{ [Name in LimitName]?: LimitSetting | undefined }>
 
-export type LimitSetting = number | 'unlimited'
+export type LimitSetting = number | 'unlimited' | MeteredSetting
+
+/** Points that are included in a window, and how far one may go beyond: a share of them above 100 %, or `unlimited`. */
+export type MeteredSetting = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
+
+/** The form of `upTo`. */
+export const upToPattern = '^(?:\\d{1,7}(?:\\.\\d{1,3})?%|unlimited)$'
+
+/** Whether a text says how far one may go beyond: a share above 100 %, or without end. */
+export function isUpTo(text: string): boolean {
+  if (text === 'unlimited') return true
+  return new RegExp(upToPattern).test(text) && Number.parseFloat(text) > 100
+}
 
 /** Whether a key has limits of its own. */
 export function hasLimits(own: LimitSettings): boolean {
   return limitNames.some((name) => own[name] !== undefined)
 }
 
-/** A limit as operators write it, as a number to count against. */
+/** A limit as operators write it, as a number to count against: that which refuses. */
 export function limitFrom(setting: LimitSetting | undefined): number | undefined {
-  return setting === 'unlimited' ? Infinity : setting
+  if (typeof setting !== 'object') return setting === 'unlimited' ? Infinity : setting
+  if (setting.upTo === 'unlimited') return Infinity
+  return Math.floor((setting.limit * Number.parseFloat(setting.upTo)) / 100)
+}
+
+/** The limits beyond which points are metered; `undefined` where none are. */
+export function includedFrom(settings: LimitSettings): Included | undefined {
+  if (!limitNames.some((name) => typeof settings[name] === 'object')) return undefined
+  return byLimit(({ limit }) => {
+    const setting = settings[limit]
+    return typeof setting === 'object' ? setting.limit : Infinity
+  })
+}
+
+/** A limit as commands write it, such as `100000..300%`. */
+export function limitText(setting: LimitSetting): string {
+  return typeof setting === 'object' ? `${setting.limit}..${setting.upTo}` : String(setting)
 }
 
 /** Limits as operators write them. */

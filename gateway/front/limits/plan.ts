@@ -1,7 +1,8 @@
+import type { Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Shadow } from './shadow.ts'
 import { byLimit, windows } from '../../../shared/windows.ts'
-import { hasLimits, limitFrom, type LimitSettings } from './limit-settings.ts'
+import { hasLimits, includedFrom, limitFrom, type LimitSettings } from './limit-settings.ts'
 
 /** Requests of a plan that have limits of their own beside those of the plan. */
 export type PlanOperation = Readonly<{
@@ -16,6 +17,8 @@ export type PlanOperation = Readonly<{
 export type Plan = Readonly<{
   name: string
   limits: Limits | 'custom'
+  /** Limits beyond which points are metered, up to those that refuse. */
+  included?: Included | undefined
   /** Whether keys of this plan are banned for requests after refusals. */
   bans: boolean
   /** Lower limits that only count. */
@@ -26,6 +29,20 @@ export type Plan = Readonly<{
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined
 }>
+
+/** What is included for a key: as its own limits say, and in other windows as its plan does. */
+export function effectiveIncluded(
+  { included }: Plan,
+  own: LimitSettings = {},
+): Included | undefined {
+  if (!hasLimits(own)) return included
+  const ofKey = includedFrom(own)
+  if (!included && !ofKey) return undefined
+  return byLimit((window) => {
+    const others = own[window.limit] === undefined ? included : ofKey
+    return others ? limitOf(others, window) : Infinity
+  })
+}
 
 /** The limits of a key: its own, else its plan's; `undefined` where a custom plan leaves one open. */
 export function effectiveLimits(plan: Plan, own: LimitSettings = {}): Limits | undefined {

@@ -74,7 +74,14 @@ function limitedViews(states: Partial<Record<WindowName, WindowState>>): Limited
   return Object.fromEntries(limited)
 }
 
-export type WindowView = Readonly<{ limit: number; remaining: number; reset: number }>
+/** A window; without a limit that refuses, where what lies beyond is metered without end. */
+export type WindowView = Readonly<{
+  limit: number | null
+  remaining: number | null
+  reset: number
+  included?: number
+  beyond?: number
+}>
 
 /** The windows that have a limit, and `null` for those whose limit each plan says. */
 export type WindowViews = Readonly<
@@ -91,6 +98,7 @@ function windowViews(states: Partial<Record<WindowName, WindowState>>): WindowVi
   return views as WindowViews
 }
 
-function windowView({ limit, remaining, resetMs }: WindowState): WindowView {
-  return { limit, remaining, reset: Math.ceil(resetMs / 1000) }
+function windowView({ limit, remaining, resetMs, metered }: WindowState): WindowView {
+  const bounds = limit === Infinity ? { limit: null, remaining: null } : { limit, remaining }
+  return { ...bounds, reset: Math.ceil(resetMs / 1000), ...metered }
 }

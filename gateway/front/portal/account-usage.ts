@@ -14,12 +14,13 @@ const mostPages = 5
 /** The usage of one day, of a key or of an account. */
 export type DayUsage = Omit<Usage, 'key' | 'name'>
 
-export function dayOf({ day, admitted, points, estimated, ...others }: Usage): DayUsage {
+export function dayOf({ day, admitted, points, estimated, beyond, ...others }: Usage): DayUsage {
   const { refused, windows, answers } = others
   return {
     ...(day !== undefined && { day }),
     ...{ admitted, points },
     ...(estimated !== undefined && { estimated }),
+    ...(beyond !== undefined && { beyond }),
     ...{ refused, windows, answers },
   }
 }

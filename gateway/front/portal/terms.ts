@@ -1,8 +1,8 @@
 import type { Config, PortalSettings, Route } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
+import { longWindows, type LimitName } from '../../../shared/windows.ts'
 import { keyPaths } from '../http/own-paths.ts'
-import { limitedIn, limitsView } from '../limits/limits.ts'
-import { toldOfEnd } from '../limits/near.ts'
+import { limitedIn, limitsView, type Limits } from '../limits/limits.ts'
 import type { Plan, PlanOperation } from '../limits/plan.ts'
 
 /**
@@ -20,7 +20,7 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
     plans: [...plans.values()].map(planView),
     strangers: limitsView(strangers),
     nearPercent: nearPercents[0] ?? null,
-    nearWindows: toldOfEnd.map(({ name }) => name),
+    nearWindows: longWindows.map(({ name }) => name),
     bans: {
       strikes: bans.strikes,
       withinMs: bans.withinMs,
@@ -35,10 +35,11 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
 
 export type Terms = ReturnType<typeof termsOf>
 
-function planView({ name, limits, bans, operations = [], methods, paths }: Plan) {
+function planView({ name, limits, included, bans, operations = [], methods, paths }: Plan) {
   return {
     name,
     limits: limits === 'custom' ? null : limitsView(limits),
+    ...(included && { included: limitedView(included) }),
     bans,
     operations: operations.map(operationView),
     methods: methods ?? null,
@@ -54,10 +55,14 @@ function routeView({ path, methods, cost, answerCost }: Route) {
 function operationView({ name, limits, methods, paths }: PlanOperation) {
   return {
     name,
-    limits: Object.fromEntries(limitedIn(limits).map(({ window, limit }) => [window.limit, limit])),
+    limits: limitedView(limits),
     methods: methods ?? null,
     paths: paths ?? null,
   }
+}
+
+function limitedView(limits: Limits): Readonly<Partial<Record<LimitName, number>>> {
+  return Object.fromEntries(limitedIn(limits).map(({ window, limit }) => [window.limit, limit]))
 }
 
 function deprecationView(deprecation: Deprecation) {

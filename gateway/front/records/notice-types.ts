@@ -2,6 +2,7 @@
 const noticeTypes = [
   'key.near_limit',
   'key.limit_reached',
+  'quota.beyond',
   'key.banned',
   'key.ban_lifted',
   'key.created',
@@ -25,7 +26,7 @@ const noticeTypes = [
 /** An event, or the test that operators send. */
 export type NoticeType = (typeof noticeTypes)[number] | 'notices.test'
 
-const groups = ['key', 'upstream', 'config', 'gateways', 'store', 'operation'] as const
+const groups = ['key', 'quota', 'upstream', 'config', 'gateways', 'store', 'operation'] as const
 
 /** The words of `about`: all events, all of a group, or one. */
 export const noticeWords = [

@@ -67,10 +67,16 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
     const asked = parts ? { ...terms, parts } : terms
+    const isForRoom = cost === 0 && record.route.answerCost !== undefined && !refusal
     const decided =
       asksOnly || act
         ? quotas.stand(caller, asked)
-        : quotas.decide(caller, asked, refusal ? 0 : cost, stateOf(caller))
+        : quotas.decide(
+            caller,
+            isForRoom ? { ...asked, least: 1 } : asked,
+            refusal ? 0 : cost,
+            stateOf(caller),
+          )
     if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
     else proceed(decided, refusal, record, reply, done)
   }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Deprecation } from '../../front/config/deprecations.ts'
 import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
-import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
+import { includedFrom, limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
 import { costTerms } from '../../front/limits/answer-cost.ts'
 import type { BanRules } from '../../front/limits/conduct.ts'
@@ -93,8 +93,16 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
   const { bans, methods, paths, operations } = plan
+  const included = 'limits' in plan ? undefined : includedFrom(plan)
   const all = {
-    ...{ name, limits, bans: bans === 'on', methods: methods && withHead(methods), paths },
+    ...{
+      name,
+      limits,
+      included,
+      bans: bans === 'on',
+      methods: methods && withHead(methods),
+      paths,
+    },
     operations: operations && Object.entries(operations).map(operationFrom),
   }
   if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all

@@ -5,6 +5,8 @@ import { settingsAt } from '../../front/keys/temporary.ts'
 import { dayMs } from '../../../shared/windows.ts'
 import { routeTally } from '../../front/counts/route-tallies.ts'
 import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
+import { isRareFigure } from '../../front/counts/use.ts'
+import type { QuotaPoints } from '../../front/limits/store.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import {
   addFigures,
@@ -20,6 +22,8 @@ export type Sources = Pick<Stores, 'quota' | 'tallies' | 'keys'>
 
 /** The part of a row that keys tell. */
 type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string; routes: ByRoute | undefined }
+
+type PointsByQuota = Map<string, QuotaPoints>
 
 type ByRoute = Map<string, Figures>
 
@@ -40,15 +44,20 @@ export async function gathered(stores: Sources, day: number): Promise<LedgerRow[
     if (++count % keysAtOnce === 0) await breathe()
   }
   const names = new Set([...points.keys(), ...byQuota.keys()])
-  const rows = [...names].map((quota) => rowOf(quota, points.get(quota) ?? 0, byQuota.get(quota)))
+  const rows = [...names].map((quota) => rowOf(quota, points.get(quota), byQuota.get(quota)))
   return sortedBy(rows, ({ quota }) => quota)
 }
 
-function rowOf(quota: string, points: number, summed: OfKeys | undefined): LedgerRow {
+function rowOf(
+  quota: string,
+  used: QuotaPoints | undefined,
+  summed: OfKeys | undefined,
+): LedgerRow {
   const keys = [...(summed?.keys ?? [])].sort((a, b) => inOrder(a.key, b.key))
   const figures = noFigures()
   for (const each of keys) addFigures(figures, each)
-  figures.points = points
+  figures.points = used?.points ?? 0
+  figures.beyond = used?.beyond ?? 0
   const own = ownKey(quota, figures)
   return {
     quota,
@@ -61,12 +70,10 @@ function rowOf(quota: string, points: number, summed: OfKeys | undefined): Ledge
   }
 }
 
-async function pointsByQuota({ quota }: Sources, day: number): Promise<Map<string, number>> {
-  const byQuota = new Map<string, number>()
+async function pointsByQuota({ quota }: Sources, day: number): Promise<PointsByQuota> {
+  const byQuota: PointsByQuota = new Map()
   for await (const some of quota.points(day)) {
-    for (const { quota, points } of some) {
-      if (/^(?:key|account):/.test(quota)) byQuota.set(quota, points)
-    }
+    for (const used of some) if (/^(?:key|account):/.test(used.quota)) byQuota.set(used.quota, used)
   }
   return byQuota
 }
@@ -99,13 +106,13 @@ function figuresIn(routes: ByRoute, path: string): Figures {
 
 function addTo(figures: Figures, kind: UsageKind, count: number): void {
   if (kind === 'admitted') figures.requests += count
-  if (kind === 'refused' || kind === 'estimated') figures[kind] += count
+  if (kind === 'refused' || isRareFigure(kind)) figures[kind] += count
   else figures.points += kind === 'less' ? -count : count
 }
 
 type Noting = Readonly<{
   day: number
-  points: Map<string, number>
+  points: PointsByQuota
   usage: ReadonlyMap<string, KeyUse>
   byQuota: Map<string, OfKeys>
 }>

@@ -1,22 +1,20 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
+import { rareFigures, type RareFigure } from '../../front/counts/use.ts'
 
-/**
- * Counts of requests that were admitted and refused, points less those that were given back, and the points that requests were
- * admitted with whose answers tell the cost.
- */
-export const figureNames = ['requests', 'points', 'estimated', 'refused'] as const
+/** Counts of requests that were admitted and refused, points less those that were given back, and the points that few have. */
+export const figureNames = ['requests', 'points', ...rareFigures, 'refused'] as const
 
 export type Figures = Record<(typeof figureNames)[number], number>
 
 export function noFigures(): Figures {
-  return { requests: 0, points: 0, estimated: 0, refused: 0 }
+  return { requests: 0, points: 0, estimated: 0, beyond: 0, refused: 0 }
 }
 
 /** The figures of anything that has them. */
 export function figuresOf(of: Readonly<Figures>): Figures {
-  const { requests, points, estimated, refused } = of
-  return { requests, points, estimated, refused }
+  const { requests, points, estimated, beyond, refused } = of
+  return { requests, points, estimated, beyond, refused }
 }
 
 export function addFigures(sum: Figures, more: Readonly<Figures>): void {
@@ -29,7 +27,7 @@ export type KeyFigures = Readonly<Figures & { key: string }>
 /** The figures of a route, by the usage that gateways have written down. */
 export type RouteFigures = Readonly<Figures & { route: string }>
 
-/** A quota on one day. Its points are those that its counters have, the others what gateways have written down. */
+/** A quota on one day. Its points, and those of them that are beyond, are those that its counters have, the others what gateways have written down. */
 export type LedgerRow = Readonly<
   Figures & {
     quota: string
@@ -62,9 +60,11 @@ type Columns = [
   paths?: string[],
   /** Of each row, the place of each route among the paths, its requests, points and refused, all in one list. */
   routes?: number[][],
-  /** The estimated points of each row, of its keys, and of its routes; absent if no row has any. */
-  estimated?: readonly [rows: number[], keys: number[][], routes: number[][]],
+  /** The rare figures, in their order: of each row, of its keys, and of its routes; absent or 0 if no row has any. */
+  ...rare: (RareColumns | 0)[],
 ]
+
+type RareColumns = readonly [rows: number[], keys: number[][], routes: number[][]]
 
 /** Rows in chunks for a store. */
 export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
@@ -91,12 +91,17 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
 /** The columns that most days lack. */
 function moreColumns(rows: readonly LedgerRow[]) {
   const routes = routeColumns(rows)
-  if (rows.every(({ estimated }) => estimated === 0)) return routes
-  const estimates = (all: readonly Figures[]) => all.map(({ estimated }) => estimated)
-  const ofKeys = rows.map(({ quota, keys }) => (quota.startsWith(keyPrefix) ? [] : estimates(keys)))
-  const ofRoutes = rows.map(({ routes }) => estimates(routes))
+  const rare = rareFigures.map((name) => rareColumns(rows, name))
+  if (rare.every((columns) => columns === 0)) return routes
   const [paths = [], lists = []] = routes
-  return [paths, lists, [estimates(rows), ofKeys, ofRoutes]] as const
+  return [paths, lists, ...rare] as const
+}
+
+function rareColumns(rows: readonly LedgerRow[], name: RareFigure): RareColumns | 0 {
+  if (rows.every((row) => row[name] === 0)) return 0
+  const column = (all: readonly Figures[]): number[] => all.map((each) => each[name])
+  const ofKeys = rows.map(({ quota, keys }) => (quota.startsWith(keyPrefix) ? [] : column(keys)))
+  return [column(rows), ofKeys, rows.map(({ routes }) => column(routes))]
 }
 
 function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
@@ -120,13 +125,13 @@ function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
 function routesIn(
   list: readonly number[],
   paths: readonly string[],
-  estimates: readonly number[] = [],
+  rareAt: (place: number) => Record<RareFigure, number>,
 ): RouteFigures[] {
   const routes: RouteFigures[] = []
   for (let i = 0; i < list.length; i += 4) {
     const [index = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
-    const estimated = estimates[routes.length] ?? 0
-    routes.push({ route: paths[index] ?? '', requests, points, refused, estimated })
+    const figures = { requests, points, refused, ...rareAt(routes.length) }
+    routes.push({ route: paths[index] ?? '', ...figures })
   }
   return routes
 }
@@ -135,15 +140,17 @@ function routesIn(
 export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
   const text = (await inflate(chunk)).toString()
   const columns = JSON.parse(text) as Columns
-  const [quotas, plans, requests, points, refused, keys, paths = [], routes = [], estimated] =
-    columns
-  const [inRows = [], inKeys = [], inRoutes = []] = estimated ?? []
+  const [quotas, plans, requests, points, refused, keys, paths = [], routes = [], ...rare] = columns
+  const rareIn = (valueOf: (columns: RareColumns) => number | undefined) => {
+    const values = rareFigures.map((name, i) => [name, (rare[i] && valueOf(rare[i])) || 0])
+    return Object.fromEntries(values) as Record<RareFigure, number>
+  }
   return quotas.map((quota, i) => {
     const figures = {
       requests: requests[i] ?? 0,
       points: points[i] ?? 0,
       refused: refused[i] ?? 0,
-      estimated: inRows[i] ?? 0,
+      ...rareIn(([rows]) => rows[i]),
     }
     const ofKeys = keys[i] || undefined
     return {
@@ -152,9 +159,9 @@ export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
       ...figures,
       keys:
         ofKeys?.map(([key, requests, points, refused], at) => {
-          return { key, requests, points, refused, estimated: inKeys[i]?.[at] ?? 0 }
+          return { key, requests, points, refused, ...rareIn(([, keys]) => keys[i]?.[at]) }
         }) ?? ownKey(quota, figures),
-      routes: routesIn(routes[i] ?? [], paths, inRoutes[i]),
+      routes: routesIn(routes[i] ?? [], paths, (at) => rareIn(([, , routes]) => routes[i]?.[at])),
     }
   })
 }

@@ -1,6 +1,5 @@
 import { whole, type NearLimit } from '../../front/counts/near-limits.ts'
 import { numberOf } from '../../front/limits/counters.ts'
-import { limitOf } from '../../front/limits/limits.ts'
 import { usedBy } from '../../front/limits/step.ts'
 import { dayWindow, endsAtMs } from '../../../shared/windows.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
@@ -14,24 +13,27 @@ export function watchedPercents(outbox: Outbox, percents: readonly number[]): nu
 }
 
 /**
- * The notice of a percentage: once a window, quota, percentage and limit. One from a gateway that only found it crossed yields
+ * The notice of a percentage, or of the first points beyond what is included: once a window, quota, percentage and limit. One from a gateway that only found it crossed yields
  * to any other of the same percentage and window.
  */
 export function nearLimitNotice(near: NearLimit): NewNotice {
-  const { caller, decision, limits, window, percent, crosses } = near
+  const { caller, decision, window, percent, limit, crosses } = near
   const { id, name, account, isTest: test, plan, quota } = caller
   const number = numberOf(decision.seen, window)
-  const limit = limitOf(limits, window)
   const data = {
     key: noticedKey({ id, name, account, test }),
     plan,
     window: window.name,
-    percent,
-    limit,
+    ...(percent === 'beyond' ? { included: limit } : { percent, limit }),
     used: usedBy(decision, window),
     resetsAt: new Date(endsAtMs(window, number)).toISOString(),
   }
-  const type = percent === whole ? 'key.limit_reached' : 'key.near_limit'
+  const type =
+    percent === 'beyond'
+      ? 'quota.beyond'
+      : percent === whole
+        ? 'key.limit_reached'
+        : 'key.near_limit'
   // A day's has the parts that it always had: another name would send it again.
   const about = [quota, ...(window === dayWindow ? [] : [window.name]), number, percent]
   const event = { type, parts: [...about, limit], atMs: decision.nowMs, data } as const

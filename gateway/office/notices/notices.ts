@@ -96,7 +96,10 @@ export class Notices {
     this.#config = config
     this.outbox.addresses = addressesOf(config.notices)
     const { nearLimits } = this.#options
-    nearLimits.watch(watchedPercents(this.outbox, config.nearPercents))
+    nearLimits.watch(
+      watchedPercents(this.outbox, config.nearPercents),
+      this.outbox.wants('quota.beyond'),
+    )
     const isOn = config.notices.length > 0
     if (isOn && !this.#timer) {
       this.#timer = setInterval(() => void this.tick(), tickMs)

@@ -1,3 +1,9 @@
+import {
+  isUpTo,
+  upToPattern,
+  type LimitSetting,
+  type MeteredSetting,
+} from '../../front/limits/limit-settings.ts'
 import { Type, type TSchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
 import { parseDocument } from 'yaml'
@@ -125,6 +131,39 @@ export const limit: Kind<number | 'unlimited'> = {
     expected: 'a whole number above 0 or "unlimited"',
   }),
   fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
+}
+
+/** The same of a day or a month, whose points may also be metered beyond what is included. */
+export const longLimit: Kind<LimitSetting> = {
+  expected:
+    'a whole number above 0, "unlimited", or points and how far one may go beyond, such as 1000..300%',
+  read: (text) => {
+    const [points = '', upTo] = text.split('..')
+    if (upTo === undefined) return limit.read(points)
+    const included = limit.read(points)
+    if (typeof included !== 'number' || !isUpTo(upTo)) return undefined
+    return { limit: included, beyond: 'meter', upTo }
+  },
+  schema: Type.Union(
+    [
+      Type.Integer({ minimum: 1 }),
+      Type.Literal('unlimited'),
+      Type.Object(
+        {
+          limit: Type.Integer({ minimum: 1 }),
+          beyond: Type.Literal('meter'),
+          upTo: Type.String({ pattern: upToPattern }),
+        },
+        { additionalProperties: false },
+      ),
+    ],
+    { expected: 'a whole number above 0, "unlimited", or { limit, beyond: "meter", upTo }' },
+  ),
+  fromJson: (json) => {
+    if (typeof json !== 'object' || json === null) return limit.fromJson?.(json)
+    const metered = json as MeteredSetting
+    return isUpTo(metered.upTo) ? metered : undefined
+  },
 }
 
 /** The new value of one setting of a configuration, as YAML. */

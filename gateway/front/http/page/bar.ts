@@ -1,27 +1,46 @@
 import { count, until } from './format.ts'
 import { html, type Child } from './html.ts'
 
-/** A window of a quota. What it has used is more than its limit if that was lowered since. */
+/**
+ * A window of a quota. What it has used is more than its limit if that was lowered since. Without a limit that refuses, what
+ * lies beyond the included points is metered without end.
+ */
 export type ShownWindow = Readonly<{
-  limit: number
-  remaining: number
+  limit: number | null
+  remaining: number | null
   reset: number
   used?: number
+  included?: number
+  beyond?: number
 }>
 
 /** How much of a limit is used: a bar, and the same in words. `null`: no limit. */
 export function bar(name: string, window: ShownWindow | null): Child {
   if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
-  const { limit, remaining, reset, used = limit - remaining } = window
+  const { reset } = window
+  const { used, most, beyond } = useOf(window)
   return html`
-    <div class=${`bar ${levelOf(used, limit)}`}>
+    <div class=${`bar ${levelOf(used, most)}`}>
       <span>
-        ${`${name}: ${count(used)} of ${count(limit)} used `}
+        ${`${name}: ${count(used)} of ${count(most)} used${beyond} `}
         <span class="quiet">until ${until(reset * 1_000)}</span>
       </span>
-      ${meter(name, used, limit)}
+      ${meter(name, used, most)}
     </div>
   `
+}
+
+/** The points used of those that are included, and how far they may go beyond, in words. */
+function useOf({ limit, remaining, used, included, beyond = 0 }: ShownWindow) {
+  if (included === undefined) {
+    const most = limit ?? 0
+    return { used: used ?? most - (remaining ?? 0), most, beyond: '' }
+  }
+  const bound = limit === null ? 'without end' : `up to ${count(limit)}`
+  const metered = beyond > 0 ? `${count(beyond)} beyond, ` : 'more is '
+  // A caller isn't told what it has used where nothing refuses it.
+  const some = used ?? (limit === null ? included + beyond : limit - (remaining ?? 0))
+  return { used: some, most: included, beyond: `, ${metered}metered ${bound}` }
 }
 
 /** The same for a table's cell. */

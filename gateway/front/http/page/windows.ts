@@ -39,16 +39,22 @@ export function windowsWhere(isNeeded: (window: PageWindow) => boolean): readonl
 }
 
 /** A limit in an answer; `null` and one that is left out are unlimited. */
-export type Limit = number | 'unlimited' | null | undefined
+export type Limit = number | 'unlimited' | MeteredLimit | null | undefined
+
+/** Points that are included, and how far one may go beyond. */
+type MeteredLimit = Readonly<{ limit: number; upTo: string }>
 
 export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit }>
 
 export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean {
-  return typeof limits[limit] === 'number'
+  return (limits[limit] ?? 'unlimited') !== 'unlimited'
 }
 
 export function limitText(limit: Limit): string {
-  return typeof limit === 'number' ? count(limit) : 'unlimited'
+  if (typeof limit === 'number') return count(limit)
+  if (typeof limit !== 'object' || limit === null) return 'unlimited'
+  const most = limit.upTo === 'unlimited' ? 'without end' : `up to ${limit.upTo}`
+  return `${count(limit.limit)}, then metered ${most},`
 }
 
 /** Limits in words, such as "60 a minute, 1,000 a day", without those that are left out. */

@@ -8,12 +8,17 @@ import type { Terms } from '../terms.ts'
 
 /** The windows of the plans in force. */
 export function windowsIn({ plans }: Terms): readonly PageWindow[] {
-  return windowsOf(plans)
+  return windowsOf(withIncluded(plans))
 }
 
 /** The windows of the plans in force and of their operations. */
 export function allWindowsIn({ plans }: Terms): readonly PageWindow[] {
-  return windowsOf([...plans, ...plans.flatMap(({ operations }) => operations)])
+  return windowsOf([...withIncluded(plans), ...plans.flatMap(({ operations }) => operations)])
+}
+
+/** Plans, and the windows in which something is included and more is metered. */
+function withIncluded(plans: Terms['plans']) {
+  return [...plans, ...plans.map(({ included = null }) => ({ limits: included }))]
 }
 
 function windowsOf(

@@ -1,6 +1,7 @@
 import { count, duration } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { requestsText } from '../../http/page/parts.ts'
+import type { LimitName } from '../../../../shared/windows.ts'
 import { capital, limitsText, limitText } from '../../http/page/windows.ts'
 import { allWindowsIn, beginnings, haveOperations, oneOf, windowsIn } from './plan-windows.ts'
 import { line, prose } from './prose.ts'
@@ -25,12 +26,12 @@ export function plansView(terms: Terms): Child {
           </thead>
           <tbody>
             ${terms.plans.map(
-              ({ name, limits, operations, ...requests }) => html`
+              ({ name, limits, included, operations, ...requests }) => html`
                 <tr data-plan=${name}>
                   <th scope="row">${name}</th>
                   ${shown.map(
                     ({ limit }) =>
-                      html`<td class="number">${limits ? limitText(limits[limit]) : 'agreed'}</td>`,
+                      html`<td class="number">${boundText(limits, included?.[limit], limit)}</td>`,
                   )}
                   ${hasOperations && html`<td>${operations.map(operationText)}</td>`}
                   <td>${requestsText(requests) || 'everything'}</td>
@@ -44,6 +45,17 @@ export function plansView(terms: Terms): Child {
     </section>
   `
 }
+
+/** A limit, and of points that are metered beyond it the last one. */
+function boundText(limits: Plan['limits'], included: number | undefined, name: LimitName): string {
+  if (!limits) return 'agreed'
+  if (included === undefined) return limitText(limits[name])
+  const most = limits[name]
+  const bound = typeof most === 'number' ? `up to ${count(most)}` : 'without end'
+  return `${count(included)}, then metered ${bound}`
+}
+
+type Plan = Terms['plans'][number]
 
 /** An operation of a plan, with its requests and its limits. */
 function operationText({ name, limits, ...requests }: PlanOperation): Child {

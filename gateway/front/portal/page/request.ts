@@ -89,16 +89,19 @@ export function readingOf({ headers }: Answer): Reading | undefined {
   return Object.values(reading).every(Number.isFinite) ? reading : undefined
 }
 
-/** Says that a window is nearly used up, and the percentage that is used. */
-type Notice = Readonly<{ window: string; used: number | string }>
+/** Says that a window is nearly used up, and the percentage that is used; or how many points went beyond what is included. */
+type Notice = Readonly<{ window: string; used?: number | string; beyond?: number | string }>
 
-export function noticeText({ window, used }: Notice): string {
-  return `${used} % of the ${window} is used.`
+export function noticeText({ window, used, beyond }: Notice): string {
+  return beyond === undefined
+    ? `${used} % of the ${window} is used.`
+    : `${beyond} points are beyond what the ${window} includes.`
 }
 
 /** The notice of an answer; `undefined` while nothing is nearly used up. */
 export function noticeOf({ headers }: Answer): Notice | undefined {
   const header = new Map(headers).get('x-ratelimit-notice') ?? ''
-  const [, window, used] = /^([a-z]+); used=(\d+)$/.exec(header) ?? []
-  return window === undefined || used === undefined ? undefined : { window, used }
+  const [, window, what, number] = /^([a-z]+); (used|beyond)=(\d+)$/.exec(header) ?? []
+  if (window === undefined || number === undefined) return undefined
+  return what === 'used' ? { window, used: number } : { window, beyond: number }
 }

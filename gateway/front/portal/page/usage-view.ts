@@ -28,9 +28,15 @@ function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Ch
   `
 }
 
+/** Points that are shown only where there are any. */
+const rareFigures = [
+  { name: 'estimated', title: 'Estimated' },
+  { name: 'beyond', title: 'Beyond what is included' },
+] as const
+
 function dayTable(caption: string, days: readonly DayUsage[]): Child {
   if (days.length === 0) return null
-  const hasEstimates = days.some(({ estimated }) => estimated !== undefined)
+  const rare = rareFigures.filter(({ name }) => days.some((day) => day[name] !== undefined))
   return html`
     <details>
       <summary>${caption}</summary>
@@ -41,7 +47,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
               <th scope="col">Day</th>
               <th scope="col" class="number">Let in</th>
               <th scope="col" class="number">Points</th>
-              ${hasEstimates && html`<th scope="col" class="number">Estimated</th>`}
+              ${rare.map(({ title }) => html`<th scope="col" class="number">${title}</th>`)}
               <th scope="col" class="number">Refused</th>
               <th scope="col">for</th>
             </tr>
@@ -53,7 +59,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
                   <th scope="row">${each.day}</th>
                   <td class="number">${count(each.admitted)}</td>
                   <td class="number">${count(each.points)}</td>
-                  ${hasEstimates && html`<td class="number">${count(each.estimated ?? 0)}</td>`}
+                  ${rare.map(({ name }) => html`<td class="number">${count(each[name] ?? 0)}</td>`)}
                   <td class="number">${count(refusedOf(each))}</td>
                   <td>${reasonsOf(each)}</td>
                 </tr>

@@ -1,4 +1,4 @@
-import { steadyWindows, windows, type Window } from '../../../../shared/windows.ts'
+import { longWindows, steadyWindows, windows, type Window } from '../../../../shared/windows.ts'
 import type { RefusalCode } from '../../../../shared/refusal.ts'
 import type { Config } from '../../../front/config/config.ts'
 import { costOutcomes } from '../../../front/limits/answer-cost.ts'
@@ -49,6 +49,14 @@ export const beginnings = {
       [...plans.values()].flatMap(({ name: plan, limits }) =>
         steadyWindows
           .filter((window) => mayLimit(limits, window))
+          .map(({ name }): Labels => [plan, name]),
+      ),
+    ),
+  beyond: ({ plans }: Config) =>
+    bounded(
+      [...plans.values()].flatMap(({ name: plan, included }) =>
+        longWindows
+          .filter((window) => included && isLimited(included, window))
           .map(({ name }): Labels => [plan, name]),
       ),
     ),

@@ -43,6 +43,12 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     begins: () => beginnings.near(gateway.config),
     read: () => counts(meters.near),
   })
+  counter(registry, 'tollgate_beyond_points_total', {
+    help: 'Points of requests beyond what their plan includes, by the window that meters them',
+    labels: ['plan', 'window'],
+    begins: () => beginnings.beyond(gateway.config),
+    read: () => counts(meters.beyond),
+  })
   counter(registry, 'tollgate_answer_costs_total', {
     help: 'Answers of routes whose cost they tell: told, missing, malformed, or capped at the most that the route allows',
     labels: ['outcome'],

@@ -1,3 +1,4 @@
+import { isUpTo, limitFrom } from '../../../front/limits/limit-settings.ts'
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import type { Path } from '../mistake.ts'
 import {
@@ -33,9 +34,17 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
+/** The limit that refuses in the end, where points are metered beyond those that are included. */
+function refusing(setting: unknown): unknown {
+  const { limit, upTo } = section(setting)
+  if (typeof limit !== 'number' || typeof upTo !== 'string' || !isUpTo(upTo)) return setting
+  const most = limitFrom({ limit, beyond: 'meter', upTo }) ?? Infinity
+  return most === Infinity ? 'unlimited' : most
+}
+
 /** Whether a window's limit is above that of a longer one. An optional one may be unlimited without a word. */
 function isNeverReached(limits: Section, window: Window, longer: Window): boolean {
-  const [limit, other] = [limits[window.limit], limits[longer.limit]]
+  const [limit, other] = [refusing(limits[window.limit]), refusing(limits[longer.limit])]
   if (typeof other !== 'number') return false
   if (limit === 'unlimited') return window.isRequired && longer.isRequired
   return typeof limit === 'number' && limit > other
@@ -47,7 +56,7 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
     const limits = section(plan)
     const shadow = section(limits['shadow'])
     for (const window of limitNames) {
-      const [limit, lower] = [limits[window], shadow[window]]
+      const [limit, lower] = [refusing(limits[window]), shadow[window]]
       const isLooser = typeof limit === 'number' && (lower === 'unlimited' || Number(lower) > limit)
       if (!isLooser) continue
       const written = quote(['plans', name, window])
@@ -77,6 +86,11 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
     const { cost: written } = section(route)
     const { estimate: cost = written, atMost } = section(written)
     if (typeof cost !== 'number') continue
+    if (cost === 0 && 'estimate' in section(written) && atMost === undefined) {
+      const sentence =
+        'needs an atMost beside an estimate of 0: the most points that a request costs'
+      yield mistake(['routes', i, 'cost'], sentence)
+    }
     if (typeof atMost === 'number' && atMost < cost) {
       yield mistake(['routes', i, 'cost', 'atMost'], `is less than the estimate of ${cost}`)
     }
@@ -99,7 +113,7 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
 /** The window of a plan that allows the least. Limits that are unknown, mistaken, or each key's own count as infinite. */
 function leastOf(limits: Section): { window: Window; points: number } {
   const pointsOf = ({ limit }: Window): number => {
-    const points = limits[limit]
+    const points = refusing(limits[limit])
     return typeof points === 'number' && points >= 1 ? points : Infinity
   }
   const window = windows.reduce((least, each) => (pointsOf(each) < pointsOf(least) ? each : least))

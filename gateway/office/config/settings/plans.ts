@@ -1,19 +1,33 @@
 import { Type } from '../../../../shared/schema.ts'
 import {
   byLimit,
+  longWindows,
   type LimitNameOf,
   type OptionalName,
   type RequiredName,
+  type Window,
   type WindowName,
 } from '../../../../shared/windows.ts'
 import { optional, required, section, shortened } from './setting.ts'
-import { duration, limit, methods, onOrOff, path, time, whole } from './values.ts'
+import { count, duration, limit, methods, onOrOff, path, time, upTo, whole } from './values.ts'
 
 /** The names of plans and of operations. */
 const name = '^[a-z][a-z0-9-]{0,31}$'
 
+const metered = section({
+  limit: required(count, 'The points that are included.'),
+  beyond: required(
+    Type.Literal('meter', { expected: 'meter' }),
+    'Whether points above them are admitted and metered.',
+  ),
+  upTo: required(upTo, 'Where requests are refused: a share of the included points, or unlimited.'),
+})
+
+const meteredLimit = Type.Union([count, Type.Literal('unlimited'), metered], {
+  expected: 'a whole number above 0, "unlimited", or { limit: ..., beyond: meter, upTo: 300% }',
+})
+
 const optionalLimit = (sentence: string) => optional(limit, sentence)
-const requiredLimit = (sentence: string) => required(limit, sentence)
 
 const operation = section({
   methods: optional(methods, 'The methods of its requests; GET includes HEAD. Without it: all.'),
@@ -50,9 +64,19 @@ const ofEveryPlan = {
   ),
 }
 
+type LimitRule = typeof meteredLimit
+
+/** The limit of a plan: points of a day and a month may be metered. */
+function ruleOf(window: Window): LimitRule {
+  return (longWindows.includes(window) ? meteredLimit : limit) as LimitRule
+}
+
+const requiredLimit = (rule: LimitRule, sentence: string) => required(rule, sentence)
+const limitOfSome = (rule: LimitRule, sentence: string) => optional(rule, sentence)
+
 type LimitsOfPlan = Readonly<
   Record<LimitNameOf<RequiredName>, ReturnType<typeof requiredLimit>> &
-    Record<LimitNameOf<OptionalName>, ReturnType<typeof optionalLimit>>
+    Record<LimitNameOf<OptionalName>, ReturnType<typeof limitOfSome>>
 >
 
 const shadow = section(
@@ -62,11 +86,13 @@ const shadow = section(
 )
 
 const plan = section({
-  ...(byLimit(({ name, each, begins, isRequired }) => {
+  ...(byLimit((window) => {
+    const { name, each, begins, isRequired } = window
     const sentence = `The points that a key may use up in ${each}; ${name}s begin ${begins}.`
+    const rule = ruleOf(window)
     return isRequired
-      ? requiredLimit(sentence)
-      : optionalLimit(`${sentence} Without it: unlimited.`)
+      ? requiredLimit(rule, sentence)
+      : limitOfSome(rule, `${sentence} Without it: unlimited.`)
   }) as LimitsOfPlan),
   shadow: optional(
     shadow,

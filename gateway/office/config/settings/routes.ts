@@ -28,8 +28,8 @@ const costMember = section({
 })
 const answerCost = section({
   estimate: required(
-    whole(1, mostCost, 'a whole number from 1 to 1000000'),
-    'The points that a request is counted with until its answer has told its cost.',
+    whole(0, mostCost, 'a whole number from 0 to 1000000'),
+    'The points that a request is counted with until its answer has told its cost. With 0 it is let in while any are left.',
   ),
   from: required(
     Type.Union([Type.Enum(['answer'], { expected: 'answer' }), costMember], {

@@ -5,6 +5,7 @@ import {
   instantFrom,
   instantPattern,
 } from '../../../../shared/units.ts'
+import { isUpTo, upToPattern } from '../../../front/limits/limit-settings.ts'
 
 // The rules that several settings have. `expected` is the rule in words, for messages and editors.
 
@@ -21,6 +22,12 @@ export const count = Type.Integer({ minimum: 1, expected: 'a whole number above 
 export const limit = Type.Union([count, Type.Literal('unlimited')], {
   expected: 'a whole number above 0 or "unlimited"',
 })
+/** Where a window that meters what lies beyond refuses in the end. */
+export const upTo = readBy(
+  (text) => isUpTo(text) || undefined,
+  upToPattern,
+  'a share above 100%, such as 300%, or "unlimited"',
+)
 export const text = Type.String({ minLength: 1, expected: 'a text' })
 export const yesOrNo = Type.Boolean({ expected: 'true or false' })
 export const onOrOff = Type.Enum(['on', 'off'], { expected: 'on or off' })

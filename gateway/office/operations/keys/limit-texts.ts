@@ -1,11 +1,14 @@
 import { windows, type Window } from '../../../../shared/windows.ts'
-import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
+import { limitText, type LimitSettings } from '../../../front/limits/limit-settings.ts'
 import type { KeyStanding } from '../key-standing.ts'
 
 /** A key's own limits, such as `60 a minute, 1000 a day`; empty without any. */
 export function ownLimitsText(own: LimitSettings | null | undefined): string {
   return windows
-    .flatMap(({ limit, each }) => (own?.[limit] === undefined ? [] : [`${own[limit]} ${each}`]))
+    .flatMap(({ limit, each }) => {
+      const setting = own?.[limit]
+      return setting === undefined ? [] : [`${limitText(setting)} ${each}`]
+    })
     .join(', ')
 }
 

@@ -1,3 +1,4 @@
+import { limitText } from '../../../front/limits/limit-settings.ts'
 import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -80,7 +81,7 @@ function limitsText({ limits }: Pick<InForce, 'limits'>): string {
   return windows
     .flatMap(({ name, limit }) => {
       const own = limits?.[limit]
-      return own === undefined ? [] : [`${own}/${name === 'minute' ? 'min' : name}`]
+      return own === undefined ? [] : [`${limitText(own)}/${name === 'minute' ? 'min' : name}`]
     })
     .join(' ')
 }

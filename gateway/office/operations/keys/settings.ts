@@ -1,8 +1,17 @@
-import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
+import { byLimit, longWindows, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import { anyText, dayOfMonth, end, limit, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
+import {
+  anyText,
+  dayOfMonth,
+  end,
+  limit,
+  longLimit,
+  ofText,
+  yesOrNo,
+  type TimeAt,
+} from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -18,7 +27,6 @@ const name = textOf('TEXT', 'the name of the key, for people')
 const plan = textOf('PLAN', 'a plan of the configuration')
 const account = textOf('ACCOUNT', 'keys of one account share one quota')
 const ownLimit = {
-  kind: limit,
   value: 'N',
   help: "a limit in place of the plan's",
   nullWord: { word: 'plan', meaning: "the plan's" },
@@ -65,19 +73,23 @@ export const monthFrom = {
 } as const
 
 const capLimit = {
-  kind: limit,
   value: 'N',
   help: 'the most that this key may use of its account',
 } as const
 
+/** The kinds of limits, all of which a window's is one of. */
+type KindOf<Of> = Of extends 'cap' ? typeof limit : typeof longLimit
+
 /** A parameter for each window: `limits.perHour` with `--per-hour`, or `cap.perHour` with `--cap-per-hour`. */
 function byWindow<Of extends 'limits' | 'cap', Rest extends object>(of: Of, rest: Rest) {
   const prefix = of === 'cap' ? 'cap-' : ''
-  const entries = windows.map(({ name, limit: setting }) => {
-    return [`${of}.${setting}`, { ...rest, option: `${prefix}per-${name}` }] as const
+  const entries = windows.map((window) => {
+    const { name, limit: setting } = window
+    const kind = of === 'limits' && longWindows.includes(window) ? longLimit : limit
+    return [`${of}.${setting}`, { ...rest, kind, option: `${prefix}per-${name}` }] as const
   })
   return Object.fromEntries(entries) as Readonly<
-    Record<`${Of}.${LimitName}`, Rest & Readonly<{ option: string }>>
+    Record<`${Of}.${LimitName}`, Rest & Readonly<{ kind: KindOf<Of>; option: string }>>
   >
 }
 

@@ -1,5 +1,6 @@
 import { endText } from '../../../../shared/times.ts'
 import { dayWindow, longestFirst, windows } from '../../../../shared/windows.ts'
+import type { UsedWindow } from '../key-standing.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { causeText, stateText } from './texts.ts'
 
@@ -18,9 +19,11 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
     const when = window === dayWindow ? 'today' : `this ${window.name}`
     const ofCap = standing.cap?.[window.name]
     return [
-      ...(state ? [`${count(state.used)} of ${count(state.limit)} ${when}`] : []),
+      ...(state ? [`${useText(state)} ${when}`] : []),
       ...(ofCap
-        ? [`${count(ofCap.limit - ofCap.remaining)} of its cap of ${count(ofCap.limit)} ${when}`]
+        ? [
+            `${count((ofCap.limit ?? 0) - (ofCap.remaining ?? 0))} of its cap of ${count(ofCap.limit ?? 0)} ${when}`,
+          ]
         : []),
     ]
   })
@@ -31,6 +34,13 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
   return full
     ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
     : `${whose} is let in.${usage}`
+}
+
+/** The points used of those that a window includes, and those beyond. */
+function useText({ used, limit, included, beyond = 0 }: UsedWindow): string {
+  if (included === undefined) return `${count(used)} of ${count(limit ?? 0)}`
+  const metered = beyond > 0 ? ` (${count(beyond)} beyond)` : ''
+  return `${count(used)} of ${count(included)} included${metered}`
 }
 
 function count(number: number): string {

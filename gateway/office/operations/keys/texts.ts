@@ -139,9 +139,15 @@ function windowText(
   nowMs: number,
 ): string {
   if (!window) return `unlimited (${origin})`
-  const { limit, used, reset } = window
+  const { limit, used, reset, included } = window
+  const until = `until ${endText(reset * 1_000, nowMs)}`
+  if (included !== undefined) {
+    const metered = `metered up to ${limit ?? 'unlimited'}`
+    return `${used} of ${included} included, ${metered} (${origin}), ${until}`
+  }
+  if (limit === null) return `unlimited (${origin})`
   const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''
-  return `${used} of ${limit} used (${origin}${parts}), until ${endText(reset * 1_000, nowMs)}`
+  return `${used} of ${limit} used (${origin}${parts}), ${until}`
 }
 
 function valueText(value: unknown): string {

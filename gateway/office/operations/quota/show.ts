@@ -1,6 +1,7 @@
 import { longestFirst, windows } from '../../../../shared/windows.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
+import type { UsedWindow } from '../key-standing.ts'
 import type { QuotaView } from '../quota-desk.ts'
 import { banText, stateText } from '../keys/texts.ts'
 import { operation } from '../operation.ts'
@@ -47,15 +48,21 @@ function text(points: number | null | undefined): string {
   return typeof points === 'number' ? String(points) : '-'
 }
 
+/** The limit of a window, such as `100..300`: the points that are included, and those that refuse. */
+function boundText({ limit, included }: UsedWindow): string {
+  const most = String(limit ?? 'unlimited')
+  return included === undefined ? most : `${included}..${most}`
+}
+
 /** The windows. A banned key has nothing left in any. */
 function windowsText(view: QuotaView, nowMs: number): string {
   const shown = windows.filter(({ name }) => view[name] !== undefined)
   const rows = shown.map(({ name }) => {
     const window = view[name]
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
-    const left = view.bannedUntil === null ? String(window.remaining) : '0, banned'
+    const left = view.bannedUntil === null ? String(window.remaining ?? '-') : '0, banned'
     const reset = endText(window.reset * 1_000, nowMs)
-    return [name, String(window.limit), String(window.used), left, reset]
+    return [name, boundText(window), String(window.used), left, reset]
   })
   return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])
 }

@@ -1,3 +1,4 @@
+import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
@@ -60,7 +61,11 @@ export const exportUsage = operation({
   },
   // Without a figure that few have: a day that was exported before is the same now.
   json: (lines) =>
-    Listed.inOrder(lines, (line) => ({ ...line, estimated: line.estimated || undefined })),
+    Listed.inOrder(lines, ({ estimated, beyond, ...line }) => ({
+      ...line,
+      estimated: estimated || undefined,
+      ...(beyond > 0 ? { included: line.points - beyond, beyond } : {}),
+    })),
   csv,
   text: table,
 })
@@ -82,12 +87,14 @@ const columns = [
   'refused',
   'final',
   'estimated',
+  'included',
+  'beyond',
 ]
 
 function rowOf(line: LedgerLine): (string | number | boolean)[] {
-  const { id, day, account, keys, plan, requests, points, refused, final, estimated } = line
+  const { id, day, account, keys, plan, requests, points, refused, final, estimated, beyond } = line
   const about = [id, day, account ?? '', keys.join(' '), plan]
-  return [...about, requests, points, refused, final, estimated]
+  return [...about, requests, points, refused, final, estimated, points - beyond, beyond]
 }
 
 async function* csv(lines: AsyncIterable<LedgerLine>): AsyncGenerator<string, void> {
@@ -110,16 +117,16 @@ async function table(lines: AsyncIterable<LedgerLine>): Promise<string> {
     else shown.push(line)
   }
   if (shown.length === 0) return 'No key was used.'
-  const hasEstimates = shown.some(({ estimated }) => estimated !== 0)
-  const estimates = hasEstimates ? ['ESTIMATED'] : []
-  const heads = ['DAY', 'FOR', 'PLAN', 'REQUESTS', 'POINTS', ...estimates, 'REFUSED', '']
-  const text = aligned([heads, ...shown.map((line) => shownRow(line, hasEstimates))])
+  const rare = rareFigures.filter((name) => shown.some((line) => line[name] !== 0))
+  const rareHeads = rare.map((name) => name.toUpperCase())
+  const heads = ['DAY', 'FOR', 'PLAN', 'REQUESTS', 'POINTS', ...rareHeads, 'REFUSED', '']
+  const text = aligned([heads, ...shown.map((line) => shownRow(line, rare))])
   return more === 0 ? text : `${text}\nand ${more} more: --json or --csv prints all of them`
 }
 
-function shownRow(line: LedgerLine, hasEstimates: boolean): string[] {
-  const { id, day, plan, requests, points, estimated, refused, final } = line
+function shownRow(line: LedgerLine, rare: readonly RareFigure[]): string[] {
+  const { id, day, plan, requests, points, refused, final } = line
   const about = id.slice(day.length + 1)
-  const counts = [requests, points, ...(hasEstimates ? [estimated] : []), refused].map(String)
+  const counts = [requests, points, ...rare.map((name) => line[name]), refused].map(String)
   return [day, about, plan, ...counts, final ? '' : 'not final yet']
 }

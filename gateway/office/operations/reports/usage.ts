@@ -1,3 +1,4 @@
+import { rareFigures } from '../../../front/counts/use.ts'
 import { windowNames } from '../../../../shared/windows.ts'
 import { usage, type Usage } from '../../../front/counts/usage.ts'
 import { Listed } from '../listed.ts'
@@ -30,14 +31,14 @@ function table(usages: readonly Usage[]): string {
   const sum = (counts: Readonly<Record<string, number>>): number =>
     Object.values(counts).reduce((all, count) => all + count, 0)
   const hasTests = usages.some(({ day, test }) => day === undefined && test)
-  const hasEstimates = usages.some(({ estimated }) => estimated !== undefined)
+  const rare = rareFigures.filter((name) => usages.some((each) => each[name] !== undefined))
   const rows = usages.map(
-    ({ day, key, name, test, admitted, points, estimated = 0, refused, windows, answers }) => [
+    ({ day, key, name, test, admitted, points, refused, windows, answers, ...more }) => [
       ...(day === undefined ? [key, name] : [day]),
       ...(hasTests ? [test ? 'yes' : ''] : []),
       String(admitted),
       String(points),
-      ...(hasEstimates ? [String(estimated)] : []),
+      ...rare.map((figure) => String(more[figure] ?? 0)),
       String(sum(refused)),
       ...answerClasses.map((each) => String(answers[each] ?? 0)),
       Object.entries(refused)
@@ -51,7 +52,7 @@ function table(usages: readonly Usage[]): string {
     ...(hasTests ? ['TEST'] : []),
     'ADMITTED',
     'POINTS',
-    ...(hasEstimates ? ['ESTIMATED'] : []),
+    ...rare.map((figure) => figure.toUpperCase()),
     'REFUSED',
     '2XX',
     '3XX',

@@ -71,9 +71,13 @@ export function usageOf(days: readonly Usage[]): Child {
 /** What the requests have cost, where some answers have told it. */
 function costsText(days: readonly Usage[]): string {
   const estimated = sum(days.map((each) => each.estimated ?? 0))
-  if (estimated === 0) return ''
+  const beyond = sum(days.map((each) => each.beyond ?? 0))
+  if (estimated + beyond === 0) return ''
   const points = sum(days.map((each) => each.points))
-  return ` They have cost ${plural(points, 'point')}; those whose answers tell it were estimated at ${count(estimated)}.`
+  const more = beyond > 0 ? `, ${count(beyond)} of them beyond what is included` : ''
+  const estimates =
+    estimated > 0 ? `; those whose answers tell it were estimated at ${count(estimated)}` : ''
+  return ` They have cost ${plural(points, 'point')}${more}${estimates}.`
 }
 
 function refusedOf({ refused }: Usage): number {

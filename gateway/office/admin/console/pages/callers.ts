@@ -141,7 +141,8 @@ function columnsOf(rows: readonly KeyOnPage[]): readonly Column<KeyOnPage>[] {
 }
 
 function use(name: string, window: KeyStanding['minute'] | undefined) {
-  return window ? smallBar(name, window.used, window.limit) : html`<span class="quiet">–</span>`
+  const most = window?.included ?? window?.limit
+  return window && most ? smallBar(name, window.used, most) : html`<span class="quiet">–</span>`
 }
 
 /** The way to the first key, for a gateway that has none. */

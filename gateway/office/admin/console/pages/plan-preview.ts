@@ -98,7 +98,8 @@ function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Chil
 type How = 'limit' | 'shadow'
 
 function limitOf(limits: LimitsByName, { limit }: PageWindow): number | 'unlimited' {
-  return limits[limit] ?? 'unlimited'
+  const setting = limits[limit] ?? 'unlimited'
+  return typeof setting === 'object' ? setting.limit : setting
 }
 
 /** The windows whose limits differ. */
