@@ -108,10 +108,12 @@ async function askCosts(t: Test): Promise<void> {
     upstream,
     routes: '[ { path: /v1/*, upstream: animals, cost: { estimate: 2, from: answer } } ]',
   })
-  const { headers } = await key({ account: 'costs' })
+  const perDay = { limit: 1, beyond: 'meter', upTo: '500%' } as const
+  const { headers } = await key({ account: 'costs', limits: { perDay } })
   await call('GET', '/v1/pets', undefined, headers)
+  t.match((await call('GET', '/v1/quota', undefined, headers)).text, '"beyond":1')
   await app.front.flushCounts()
-  t.match((await call('GET', '/v1/usage', undefined, headers)).text, '"estimated":2')
+  t.match((await call('GET', '/v1/usage', undefined, headers)).text, '"estimated":2,"beyond":1')
 }
 
 async function askWell(t: Test, call: Call, { key, app }: Gateway): Promise<void> {

@@ -6,7 +6,7 @@ import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { PartState } from './limits/parts.ts'
 import type { Terms } from './keys/terms.ts'
-import { costOf, type AnswerCost, type AnsweredCost, type ToldCost } from './limits/answer-cost.ts'
+import type { AnswerCost, ToldCost } from './limits/answer-cost.ts'
 import type { Trace } from './request-trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
 
@@ -125,25 +125,6 @@ export function outcomeOf(
   if (!standing) return 'gone'
   if (caller) return 'admitted'
   return method === 'OPTIONS' ? 'preflight' : 'open'
-}
-
-/** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */
-export function answeredCost({
-  route,
-  standing,
-  toldCost,
-  bodyCost,
-  isAnswered,
-  isGivenBack,
-  refusal,
-  act,
-}: RequestRecord): AnsweredCost | undefined {
-  if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
-  if (isGivenBack || act) return undefined
-  // Of an app's own route the handler tells it, and no backend is asked.
-  if (!isAnswered && (route.answer || refusal)) return undefined
-  const told = route.answerCost.inBody ? bodyCost?.told : toldCost
-  return costOf(told, standing.decision.cost, route.answerCost)
 }
 
 /** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */

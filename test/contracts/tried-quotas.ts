@@ -2,7 +2,8 @@ import type { Limits } from '../../gateway/front/limits/limits.ts'
 import type { BanRules } from '../../gateway/front/limits/conduct.ts'
 import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
 import { withUsed, type Used } from '../support/counters.ts'
-import type { QuotaPoints, QuotaStore } from '../../gateway/front/limits/store.ts'
+import type { QuotaPoints } from '../../gateway/front/limits/past-points.ts'
+import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 
 /** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
 export type MovableStore = Readonly<{

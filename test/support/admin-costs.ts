@@ -12,8 +12,10 @@ export async function askCosts(t: Test): Promise<void> {
     upstream,
     routes: '[ { path: /v1/*, upstream: animals, cost: { estimate: 2, from: answer } } ]',
   })
-  const { headers, key } = await gateway.key()
+  const perDay = { limit: 1, beyond: 'meter', upTo: '900%' } as const
+  const { headers, key } = await gateway.key({ limits: { perDay } })
   await gateway.call('GET', '/v1/x', undefined, { ...headers, 'x-request-id': key.id })
+  await until(async () => (await ask('GET', `/admin/quota/${key.id}`)).text.includes('"beyond":6'))
   for (const path of ['/admin/usage', '/admin/ledger', `/admin/requests/${key.id}`]) {
     await until(async () => (await ask('GET', path)).text.includes('"estimate'))
   }

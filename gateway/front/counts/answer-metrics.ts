@@ -1,5 +1,6 @@
 import { steadyWindows } from '../../../shared/windows.ts'
-import { answeredCost } from '../request-record.ts'
+import { answeredCost } from '../answered-cost.ts'
+
 import { beyondOf } from '../limits/beyond.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy } from '../limits/step.ts'

@@ -6,7 +6,8 @@ import { decisiveWindow } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
-import { answeredCost } from '../request-record.ts'
+import { answeredCost } from '../answered-cost.ts'
+
 import type { Ended } from './ended.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */

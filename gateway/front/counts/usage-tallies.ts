@@ -1,5 +1,6 @@
 import { countsOf, type DayCounts } from './caller-counts.ts'
-import { answeredCost } from '../request-record.ts'
+import { answeredCost } from '../answered-cost.ts'
+
 import { beyondIn } from '../limits/beyond.ts'
 import type { Used } from './ended.ts'
 import type { RouteTallies } from './route-tallies.ts'

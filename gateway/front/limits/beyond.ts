@@ -1,7 +1,6 @@
 import { numberOf, usedIn, type Counters } from './counters.ts'
 import { limitedIn, limitOf, type Limits } from './limits.ts'
 import { pointsIn, withPoints, type PastPoints } from './past-points.ts'
-import type { Decision } from './step.ts'
 import { dayWindow, type Window } from '../../../shared/windows.ts'
 
 /**
@@ -19,9 +18,17 @@ export function includedPoints(
   return Math.min(limitOf(limits, window), included ? limitOf(included, window) : Infinity)
 }
 
+/** A decision, as far as it matters here. */
+type Counted = Readonly<{
+  verdict: string
+  seen: Counters
+  cost: number
+  included?: Included | undefined
+}>
+
 /** Of the points that a request has cost in the end, those beyond what is included, by the windows in which they are. */
 export function beyondOf(
-  { verdict, seen, cost: admittedWith, included }: Decision,
+  { verdict, seen, cost: admittedWith, included }: Counted,
   cost: number,
 ): readonly Readonly<{ window: Window; points: number }>[] {
   if (!included || verdict !== 'admitted') return []
@@ -32,7 +39,7 @@ export function beyondOf(
 }
 
 /** The same of all windows: a point is beyond if it is so in any. */
-export function beyondIn(decision: Decision, cost: number): number {
+export function beyondIn(decision: Counted, cost: number): number {
   return Math.max(0, ...beyondOf(decision, cost).map(({ points }) => points))
 }
 

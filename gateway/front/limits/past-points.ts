@@ -1,5 +1,4 @@
 import { numberOf, usedIn, type Counters } from './counters.ts'
-import type { QuotaPoints } from './store.ts'
 import { dayWindow } from '../../../shared/windows.ts'
 
 /**
@@ -7,6 +6,9 @@ import { dayWindow } from '../../../shared/windows.ts'
  * a reset. A text, as in Redis: `day,points;` for each day. Objects would take five times as much memory.
  */
 export type PastPoints = string
+
+/** The points of a quota on a day, less what was given back, and those of them that weren't included. */
+export type QuotaPoints = Readonly<{ quota: string; points: number; beyond?: number }>
 
 /** The number of days for which the points of an ended day are kept, also if no gateway runs. */
 export const pastDays = 3

@@ -1,12 +1,10 @@
 import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
+import type { QuotaPoints } from './past-points.ts'
 import type { Admission, Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
-
-/** The points of a quota on a day, less what was given back, and those of them that weren't included. */
-export type QuotaPoints = Readonly<{ quota: string; points: number; beyond?: number }>
 
 /** Hears from a store about bans, and about its health. */
 export type BanListener = Readonly<{

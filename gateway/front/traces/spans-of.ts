@@ -11,7 +11,8 @@ import {
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { noRoute } from '../counts/labels.ts'
 import { holderOf, windowRefusing } from '../counts/use.ts'
-import { answeredCost, outcomeOf, type RequestRecord } from '../request-record.ts'
+import { answeredCost } from '../answered-cost.ts'
+import { outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { Trace } from '../request-trace.ts'
 
 /** A request that has ended, with its trace. */

@@ -6,7 +6,7 @@ import { dayMs } from '../../../shared/windows.ts'
 import { routeTally } from '../../front/counts/route-tallies.ts'
 import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
 import { isRareFigure } from '../../front/counts/use.ts'
-import type { QuotaPoints } from '../../front/limits/store.ts'
+import type { QuotaPoints } from '../../front/limits/past-points.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import {
   addFigures,

@@ -17,7 +17,7 @@ import { keyStanding, type StandingFacts, type KeyStanding } from './key-standin
 import { limitsIn, mostGrants, type NewGrant } from '../../front/limits/grants.ts'
 import { noLimits, type Limits } from '../../front/limits/limits.ts'
 import { longestFirst, windows } from '../../../shared/windows.ts'
-import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
+import { effectiveIncluded, effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 
 export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
@@ -211,17 +211,19 @@ export class QuotaDesk {
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
     // The store's time may have ended a plan for a time, of which the question doesn't depend.
-    const offerAt = (nowMs: number): { limits?: Limits | undefined; parts?: Terms['allParts'] } => {
+    const offerAt = (nowMs: number): Partial<Pick<Terms, 'limits' | 'included' | 'allParts'>> => {
       const inForce = settingsAt(key, nowMs)
       const plan = this.#plans.get(inForce.plan)
       if (!plan) return {}
+      const limits = effectiveLimits(plan, inForce.limits)
       return {
-        limits: effectiveLimits(plan, inForce.limits),
-        parts: countedParts(plan, key).allParts,
+        ...(limits && { limits }),
+        included: effectiveIncluded(plan, inForce.limits),
+        allParts: countedParts(plan, key).allParts,
       }
     }
-    const { limits: asked = noLimits, parts } = offerAt(this.#clock())
-    const ask = { key: key.id, cost: 0, limits: asked, parts }
+    const { limits: asked = noLimits, included, allParts: parts } = offerAt(this.#clock())
+    const ask = { key: key.id, cost: 0, limits: asked, included, parts }
     const decision = await this.#quota.decide(quotaOf(key), ask)
     const { limits: offer } = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)

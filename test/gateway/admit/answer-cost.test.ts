@@ -113,6 +113,40 @@ t.test('a full quota has room again within a second when an answer has cost less
   t.ok(performance.now() - since < 5_000)
 })
 
+for (const store of ['embedded', 'redis']) {
+  t.test(`${store}, an estimate of 0 lets in while any points are left`, async (t) => {
+    const upstream = await startUpstream(t, (_request, response) => {
+      response.setHeader('X-Gateway-Cost', '3').end('{}')
+    })
+    const { call, key } = await startGateway(t, {
+      upstream,
+      ...(store === 'redis' ? { store: `redis: "${url}", prefix: "free:"` } : {}),
+      more: 'plans: { free: { perMinute: unlimited, perDay: 5, operations: { a: { paths: [/v1/a], perDay: 4 } } } }',
+      routes: `[ { path: /v1/*, upstream: animals, cost: { estimate: 0, from: answer, atMost: 9 } } ]`,
+    })
+    for (const [path, limit, answers] of [
+      ['/v1/x', 5, 2],
+      ['/v1/a', 4, 2],
+    ] as const) {
+      const { headers } = await key({ plan: 'free' })
+      const remaining = async () =>
+        (await call('GET', path, undefined, headers)).headers['x-ratelimit-remaining']
+      t.equal(await remaining(), String(limit), 'nothing is held')
+      for (let used = 3; used < answers * 3; used += 3) {
+        await until(async () => {
+          const { day } = json(await call('GET', '/v1/quota', undefined, headers))
+          return (day as { remaining: number }).remaining === 5 - used
+        })
+        t.equal(await remaining(), String(limit - used))
+      }
+      await until(async () => (await call('GET', path, undefined, headers)).status === 429)
+      const refused = await call('GET', path, undefined, headers)
+      t.match(refused, { status: 429, headers: { 'x-ratelimit-remaining': '0' } })
+      t.match(json(refused)['message'], /^5 requests a day/)
+    }
+  })
+}
+
 t.test('the log tells estimate and cost', async (t) => {
   const { log, output } = logged()
   const { gateway, headers } = await startTelling(t, { log })

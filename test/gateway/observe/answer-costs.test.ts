@@ -102,5 +102,8 @@ t.test('usage and ledger have the sum of the estimates beside what was told', as
   t.match(await run('usage'), /POINTS +ESTIMATED +REFUSED[^]* 547 +40 +0 /)
   await until(async () => (await run('usage', 'export')).includes(' 547 '))
   t.match(await run('usage', 'export'), /POINTS +ESTIMATED +REFUSED[^]* 547 +40 +0 /)
-  t.match(await run('usage', 'export', '--csv'), /"final","estimated"\r\n.*"547","0","false","40"/)
+  t.match(
+    await run('usage', 'export', '--csv'),
+    /"final","estimated","included","beyond"\r\n.*"547","0","false","40","547","0"/,
+  )
 })

@@ -12,7 +12,8 @@ import {
   type QuotaState,
 } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
-import type { Ban, BanListener, QuotaPoints, QuotaStore } from '../../limits/store.ts'
+import type { QuotaPoints } from '../../limits/past-points.ts'
+import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
 import { CachedQuotas } from './cached-quotas.ts'

@@ -1,0 +1,21 @@
+import { costOf, type AnsweredCost } from './limits/answer-cost.ts'
+import type { RequestRecord } from './request-record.ts'
+
+/** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */
+export function answeredCost({
+  route,
+  standing,
+  toldCost,
+  bodyCost,
+  isAnswered,
+  isGivenBack,
+  refusal,
+  act,
+}: RequestRecord): AnsweredCost | undefined {
+  if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
+  if (isGivenBack || act) return undefined
+  // Of an app's own route the handler tells it, and no backend is asked.
+  if (!isAnswered && (route.answer || refusal)) return undefined
+  const told = route.answerCost.inBody ? bodyCost?.told : toldCost
+  return costOf(told, standing.decision.cost, route.answerCost)
+}
