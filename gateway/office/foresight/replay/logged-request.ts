@@ -19,6 +19,8 @@ export type LoggedRequest = Readonly<{
   plan: string | undefined
   /** The points that it has cost. */
   cost: number
+  /** Those that it was admitted with, if its answer told the cost. */
+  estimate: number | undefined
   /** Its method and path, by which a configuration tells its own cost; `undefined` if that is the logged one. */
   asked: Readonly<{ method: string; path: string }> | undefined
   /** The verdict that was logged, or `forbidden` for what cost too much; `undefined` in a log of another system. */
@@ -84,10 +86,14 @@ type Members = Record<string, unknown>
 /** A line of ours. Only lines about answered requests have a `decision`. */
 function ownRequest(value: Members): LoggedRequest | LeftOut {
   const { time, ms = 0, key, plan, decision, decidedAt, cost = 1, reason, givenBack } = value
+  const { estimate } = value
   if (typeof decision !== 'string') return 'others'
   if (typeof key !== 'string') return 'keyless'
   if (typeof time !== 'number' || typeof ms !== 'number' || !isCost(cost)) {
     throw new KeyMistake('"time", "ms" and "cost" must be numbers')
+  }
+  if (estimate !== undefined && !isCost(estimate)) {
+    throw new KeyMistake('"estimate" must be a number')
   }
   const isTooDear = decision === 'forbidden' && reason === 'cost'
   const verdict = isTooDear ? 'forbidden' : (verdicts.get(decision) ?? 'admitted')
@@ -95,13 +101,14 @@ function ownRequest(value: Members): LoggedRequest | LeftOut {
   const isDecided = typeof decidedAt === 'number' || verdicts.has(decision)
   if (!isDecided || reason === 'store') return 'undecided'
   const asked = cost > 0 || isTooDear || !uncounted.has(decision) ? askedBy(value) : undefined
-  if (cost === 0 && verdict !== 'banned' && !asked) return 'free'
+  const isFree = cost === 0 && estimate === undefined
+  if (isFree && verdict !== 'banned' && !asked) return 'free'
   const atMs = typeof decidedAt === 'number' ? decidedAt : Math.floor(time - ms)
   const ofPlan = typeof plan === 'string' ? plan : undefined
   const orderMs = value['decidedBy'] === 'memory' ? orderFrom(atMs, verdict) : atMs
   const usedInShortest = Number(value[`${shortest.name}Used`] ?? 0)
   const isGivenBack = Boolean(givenBack)
-  const about = { key, plan: ofPlan, usedInShortest, cost, asked, verdict, isGivenBack }
+  const about = { key, plan: ofPlan, usedInShortest, cost, estimate, asked, verdict, isGivenBack }
   return { atMs, orderMs, endMs: time, ...about }
 }
 
@@ -164,14 +171,15 @@ function foreignRequest(
   const points = cost === undefined || cost === null || cost === '' ? 1 : Number(cost)
   if (!isCost(points)) throw new KeyMistake(`"${columns.cost}" must be a whole number from 0 up`)
   if (points === 0) return 'free'
-  const plain = { plan: undefined, usedInShortest: 0, asked: undefined, verdict: undefined }
+  const unknown = { plan: undefined, estimate: undefined, asked: undefined, verdict: undefined }
   return {
     atMs,
     orderMs: atMs,
     endMs: atMs,
     key: String(key),
     cost: points,
-    ...plain,
+    ...unknown,
+    usedInShortest: 0,
     isGivenBack: false,
   }
 }

@@ -1,7 +1,7 @@
 import type { Config, OwnPaths } from '../../../front/config/config.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
-import { unanswered, type Counters } from '../../../front/limits/counters.ts'
+import { unanswered, type Adjustment, type Counters } from '../../../front/limits/counters.ts'
 import { limitOf, recordedWith } from '../../../front/limits/limits.ts'
 import { byWindow, windows, type Window, type WindowName } from '../../../../shared/windows.ts'
 import { decisiveWindow } from '../../../front/limits/headers.ts'
@@ -54,10 +54,10 @@ export type Agreement = {
 
 type Outcome = 'admitted' | 'refused' | 'banned' | 'forbidden'
 
-/** A quota, and the points that will be given back to its days. */
+/** A quota, and its admissions that are adjusted when their answers end. */
 type ReplayedQuota = {
   state: QuotaState
-  back: { atMs: number; cost: number; admission: Counters }[]
+  due: { atMs: number; adjustment: Adjustment; admission: Counters }[]
 }
 
 /** Puts logged requests to the limits of one configuration, in their order, by the step that decides in gateways too. */
@@ -81,14 +81,16 @@ export class Replay {
 
   /** Whether a request cost nothing and costs nothing here: then it is left out. */
   isFree(request: LoggedRequest): boolean {
-    return request.cost === 0 && request.verdict === 'admitted' && this.#costOf(request) === 0
+    if (request.cost > 0 || request.verdict !== 'admitted') return false
+    const { cost, answered } = this.#costOf(request)
+    return cost === 0 && answered === 0
   }
 
   /** Takes the next request; `atMs` is at most a second before that of the last one. */
   take(request: LoggedRequest, holder: LoggedKey, planName: string, atMs: number): void {
     if (this.isFree(request)) return
     const { verdict, isGivenBack } = request
-    const cost = this.#costOf(request)
+    const { cost, answered } = this.#costOf(request)
     const plan = this.#rules.plans.get(planName)
     const limits = plan && effectiveLimits(plan, limitsAt(holder.key, atMs))
     const [ofKey, ofPlan] = [entry(this.keys, holder.id), entry(this.plans, planName)]
@@ -105,14 +107,21 @@ export class Replay {
     const outcome = outcomeOf(decision.verdict, isTooDear)
     const window = outcome === 'refused' ? decisiveWindow(decision, limits)?.window.name : undefined
     for (const outcomes of [ofKey, ofPlan]) count(outcomes, outcome, window, decision.bans, atMs)
-    if (outcome === 'admitted' && isGivenBack) {
-      quota.back.push({ atMs: request.endMs, cost, admission: decision.seen })
+    if (outcome === 'admitted' && (isGivenBack || answered !== cost)) {
+      const told = { points: answered - cost, isAnswered: true }
+      const adjustment = isGivenBack ? unanswered(cost) : told
+      quota.due.push({ atMs: request.endMs, adjustment, admission: decision.seen })
     }
     if (verdict) this.#compare(request, outcome)
   }
 
-  #costOf({ asked, cost }: LoggedRequest): number {
-    return asked ? this.#costByRoute(asked.method, asked.path) : cost
+  /** The points that a request is admitted with, and those that it has cost when its answer has ended. */
+  #costOf({ asked, cost, estimate }: LoggedRequest): Readonly<{ cost: number; answered: number }> {
+    if (!asked) return { cost: estimate ?? cost, answered: cost }
+    const route = this.#costByRoute(asked.method, asked.path)
+    const isTold = route.answerCost && estimate !== undefined
+    const answered = isTold ? Math.min(cost, route.answerCost.atMost) : route.cost
+    return { cost: route.cost, answered }
   }
 
   #compare({ key, atMs, verdict: logged }: LoggedRequest, replayed: Outcome): void {
@@ -125,12 +134,13 @@ export class Replay {
 
   #quotaOf(name: string, nowMs: number): ReplayedQuota {
     let quota = this.#quotas.get(name)
-    if (!quota) this.#quotas.set(name, (quota = { state: newQuota(), back: [] }))
-    if (quota.back.length > 0) {
-      const { state, back } = quota
-      for (const { cost, admission } of back.filter(({ atMs }) => atMs <= nowMs))
-        adjust(state, unanswered(cost), { counters: admission }, nowMs)
-      quota.back = back.filter(({ atMs }) => atMs > nowMs)
+    if (!quota) this.#quotas.set(name, (quota = { state: newQuota(), due: [] }))
+    if (quota.due.length > 0) {
+      const { state, due } = quota
+      for (const { adjustment, admission } of due.filter(({ atMs }) => atMs <= nowMs)) {
+        adjust(state, adjustment, { counters: admission }, nowMs)
+      }
+      quota.due = due.filter(({ atMs }) => atMs > nowMs)
     }
     return quota
   }
