@@ -22,7 +22,9 @@ async function startEcho(t: Test) {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
     asked.push(request)
     if (request.url === '/v1/no') {
-      return void socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno')
+      return void socket.end(
+        'HTTP/1.1 404 Not Found\r\nX-Gateway-Cost: 9\r\nContent-Length: 2\r\n\r\nno',
+      )
     }
     open.add(socket)
     socket.on('error', () => undefined)
@@ -32,7 +34,7 @@ async function startEcho(t: Test) {
     const accept = createHash('sha1').update(key).digest('base64')
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nServer: x\r\n` +
-        `X-RateLimit-Limit: 1\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+        `X-RateLimit-Limit: 1\r\nX-Gateway-Cost: 9\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     )
     socket.on('data', (frame: Buffer) => {
       const [opcode = 0, length = 0] = [frame.readUInt8(0), frame.readUInt8(1) & 127]
@@ -127,13 +129,13 @@ t.test('WebSockets pass the same stages', async (t) => {
 })
 
 /** A WebSocket of a key, as a bare connection that has been agreed on. */
-async function openTunnel(t: Test, url: string, token: string) {
+async function openTunnel(t: Test, url: string, token: string, path = '/v1/echo') {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   t.teardown(() => socket.destroy())
   socket.on('error', () => undefined)
   socket.write(
-    `GET /v1/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
       `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   )
   const [head] = (await once(socket, 'data')) as [Buffer]
@@ -194,6 +196,34 @@ t.test('WebSockets take their caller’s share of the room, and no more', async 
   await until(() => upstream.open.size === 1)
   t.match((await openTunnel(t, url, greedy.token)).head, /^HTTP\/1\.1 101 /, 'room comes back')
 })
+
+t.test(
+  'a WebSocket costs its estimate, and one that is refused what its answer tells',
+  async (t) => {
+    const upstream = await startEcho(t)
+    const gateway = await startGateway(t, {
+      upstream,
+      routes: '[ { path: /v1/*, upstream: animals, cost: { estimate: 4, from: answer } } ]',
+    })
+    const { url, key, app, call } = gateway
+    const { headers, token } = await key()
+    const isUsed = (points: number) =>
+      until(async () => {
+        const { minute } = json(await call('GET', '/v1/quota', undefined, headers))
+        const { limit, remaining } = minute as { limit: number; remaining: number }
+        return limit - remaining === points
+      })
+    const { socket, head } = await openTunnel(t, url, token)
+    t.match(head, /^HTTP\/1\.1 101 /)
+    t.notMatch(head, /x-gateway-cost/i)
+    await isUsed(4)
+    socket.destroy()
+    await until(() => upstream.open.size === 0)
+    t.match((await openTunnel(t, url, token, '/v1/no')).head, /^HTTP\/1\.1 404 /)
+    await isUsed(4 + 9)
+    t.strictSame([...app.front.meters.answerCosts], [['told', '', 1]])
+  },
+)
 
 t.test('a server that stops waits for WebSockets, but not for ever', async (t) => {
   const upstream = await startEcho(t)
