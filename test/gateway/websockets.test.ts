@@ -209,8 +209,8 @@ t.test(
     const { headers, token } = await key()
     const isUsed = (points: number) =>
       until(async () => {
-        const { minute } = json(await call('GET', '/v1/quota', undefined, headers))
-        const { limit, remaining } = minute as { limit: number; remaining: number }
+        const { day } = json(await call('GET', '/v1/quota', undefined, headers))
+        const { limit, remaining } = day as { limit: number; remaining: number }
         return limit - remaining === points
       })
     const { socket, head } = await openTunnel(t, url, token)

@@ -22,11 +22,14 @@ const [ofModels, ofOwn] = samplesIn('yaml').map(
   (sample) => parse(sample) as { plans?: object; routes: object[] },
 )
 
+const noon = Date.UTC(2026, 10, 20, 12)
+
 /** A gateway by a sample of the page, in front of a backend, and a key of its first plan. */
 async function startBySample(t: Test, sample: typeof ofModels, options: GatewayOptions) {
   const { plans = { free: { perMinute: 10_000, perDay: 200_000 } }, routes = [] } = sample ?? {}
   const gateway = await startGateway(t, {
     ...options,
+    clock: () => noon,
     more: stringify({ plans }),
     routes: JSON.stringify(routes).replaceAll('"api"', '"animals"'),
   })
