@@ -88,7 +88,7 @@ function ofWindow({ name }: Window, refusal: KeptRefusal): string {
   const { operation, cap } = holderOf(refusal)
   const points = refusal.cost === 1 ? '' : ' points'
   const ofWhat = operation !== undefined ? ` of ${operation}` : cap ? ' of the key’s cap' : ''
-  const needs = refusal.cost === 1 ? '' : `, and it costs ${count(refusal.cost)}`
+  const needs = refusal.cost <= 1 ? '' : `, and it costs ${count(refusal.cost)}`
   const sentence = `${count(used)} of ${count(limit)}${points}${ofWhat} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
   return `${sentence} ${again(resetMs)}`
 }

@@ -22,6 +22,7 @@ const startTelling = (t: Test) =>
 
 const routes =
   '[ { path: /v1/500, upstream: animals, cost: 3 }, ' +
+  '{ path: /v2/*, upstream: animals, cost: { estimate: 0, from: answer, atMost: 9 } }, ' +
   '{ path: /v1/*, upstream: animals, cost: { estimate: 10, from: answer, atMost: 500 } } ]'
 
 t.test('explain and spans have the estimate and the cost of an answer that tells it', async (t) => {
@@ -49,6 +50,9 @@ t.test('explain and spans have the estimate and the cost of an answer that tells
   t.match(refused, { code: 'rate_limit_exceeded', cost: 10 })
   t.match(refused.sentence, 'and it costs 10')
   t.notOk('estimate' in refused, 'a refused request has no answer that tells')
+  const unestimated = await explained('/v2/200')
+  t.match(unestimated, { code: 'rate_limit_exceeded', cost: 0 })
+  t.notMatch(unestimated.sentence, 'costs')
 
   const costs = () =>
     collector.spans

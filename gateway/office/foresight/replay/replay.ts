@@ -60,6 +60,9 @@ type ReplayedQuota = {
   due: { atMs: number; adjustment: Adjustment; admission: Counters }[]
 }
 
+/** The points of a request: at its admission, after its answer, and whether that tells them. */
+type ReplayedCost = Readonly<{ cost: number; answered: number; isTold: boolean }>
+
 /** Puts logged requests to the limits of one configuration, in their order, by the step that decides in gateways too. */
 export class Replay {
   readonly keys = new Map<string, Outcomes>()
@@ -82,15 +85,15 @@ export class Replay {
   /** Whether a request cost nothing and costs nothing here: then it is left out. */
   isFree(request: LoggedRequest): boolean {
     if (request.cost > 0 || request.verdict !== 'admitted') return false
-    const { cost, answered } = this.#costOf(request)
-    return cost === 0 && answered === 0
+    const { cost, answered, isTold } = this.#costOf(request)
+    return cost === 0 && answered === 0 && !isTold
   }
 
   /** Takes the next request; `atMs` is at most a second before that of the last one. */
   take(request: LoggedRequest, holder: LoggedKey, planName: string, atMs: number): void {
     if (this.isFree(request)) return
     const { verdict, isGivenBack } = request
-    const { cost, answered } = this.#costOf(request)
+    const { cost, answered, isTold } = this.#costOf(request)
     const plan = this.#rules.plans.get(planName)
     const limits = plan && effectiveLimits(plan, limitsAt(holder.key, atMs))
     const [ofKey, ofPlan] = [entry(this.keys, holder.id), entry(this.plans, planName)]
@@ -102,7 +105,9 @@ export class Replay {
     const quota = this.#quotaOf(holder.quota, atMs)
     const isTooDear = cost > 1 && windows.some((window) => cost > limitOf(limits, window))
     const bans = plan.bans ? this.#rules.bans : undefined
-    const ask = { key: holder.id, cost: isTooDear ? 0 : cost, limits, bans }
+    // An estimate of 0 is let in while anything is left.
+    const least = isTold && cost === 0 ? 1 : undefined
+    const ask = { key: holder.id, cost: isTooDear ? 0 : cost, least, limits, bans }
     const decision = step(quota.state, ask, atMs)
     const outcome = outcomeOf(decision.verdict, isTooDear)
     const window = outcome === 'refused' ? decisiveWindow(decision, limits)?.window.name : undefined
@@ -116,12 +121,13 @@ export class Replay {
   }
 
   /** The points that a request is admitted with, and those that it has cost when its answer has ended. */
-  #costOf({ asked, cost, estimate }: LoggedRequest): Readonly<{ cost: number; answered: number }> {
-    if (!asked) return { cost: estimate ?? cost, answered: cost }
-    const route = this.#costByRoute(asked.method, asked.path)
-    const isTold = route.answerCost && estimate !== undefined
-    const answered = isTold ? Math.min(cost, route.answerCost.atMost) : route.cost
-    return { cost: route.cost, answered }
+  #costOf({ asked, cost, estimate }: LoggedRequest): ReplayedCost {
+    const isLogged = estimate !== undefined
+    if (!asked) return { cost: estimate ?? cost, answered: cost, isTold: isLogged }
+    const { cost: admitted, answerCost } = this.#costByRoute(asked.method, asked.path)
+    if (!answerCost) return { cost: admitted, answered: admitted, isTold: false }
+    const answered = isLogged ? Math.min(cost, answerCost.atMost) : admitted
+    return { cost: admitted, answered, isTold: true }
   }
 
   #compare({ key, atMs, verdict: logged }: LoggedRequest, replayed: Outcome): void {
