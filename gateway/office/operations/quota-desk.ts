@@ -15,7 +15,7 @@ import { banView } from '../../front/limits/views.ts'
 import { causeOf } from './ban-cause.ts'
 import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
 import { limitsIn, mostGrants, type NewGrant } from '../../front/limits/grants.ts'
-import { noLimits, type Limits } from '../../front/limits/limits.ts'
+import { noLimits } from '../../front/limits/limits.ts'
 import { longestFirst, windows } from '../../../shared/windows.ts'
 import { effectiveIncluded, effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts'
 
 const more = 'plans: { free: { perMinute: 300, perHour: 300, perDay: 300, bans: off } }'
 const routesOf = (cost: string) => `[ { path: /v1/*, upstream: animals, cost: ${cost} } ]`
-const told = (estimate: number) => `{ estimate: ${estimate}, from: answer, atMost: 60 }`
+const byAnswer = (estimate: number) => `{ estimate: ${estimate}, from: answer, atMost: 60 }`
 
 for (const estimate of [10, 0]) {
   t.test(`a replay admits by an estimate of ${estimate}, and counts what was told`, (t) =>
@@ -18,7 +18,7 @@ for (const estimate of [10, 0]) {
 }
 
 async function agrees(t: Test, estimate: number): Promise<void> {
-  const routes = routesOf(told(estimate))
+  const routes = routesOf(byAnswer(estimate))
   const random = seeded(28)
   const upstream = await startUpstream(t, (_request, response) => {
     response.setHeader('X-Gateway-Cost', random(50)).end('{}')

@@ -38,10 +38,13 @@ export function plural(number: number, word: string): string {
   return `${count(number)} ${word}${number === 1 ? '' : 's'}`
 }
 
-/** What a request costs; `told` if its answer tells that. */
-export function costText(points: number, told?: Readonly<{ atMost?: number | undefined }>): string {
-  if (!told) return points === 0 ? 'nothing' : plural(points, 'point')
-  const most = told.atMost === undefined ? '' : `, at most ${count(told.atMost)}`
+/** What a request costs, by its route: points, or an estimate if its answer tells them. */
+export function costText(
+  points: number,
+  byAnswer?: Readonly<{ atMost?: number | undefined }>,
+): string {
+  if (!byAnswer) return points === 0 ? 'nothing' : plural(points, 'point')
+  const most = byAnswer.atMost === undefined ? '' : `, at most ${count(byAnswer.atMost)}`
   return `what its answer tells (an estimate of ${plural(points, 'point')} until then${most})`
 }
 
