@@ -1,6 +1,7 @@
-import { configFile } from '../config/file-text.ts'
-import { loadedFrom, readConfig, type Loaded } from '../config/load.ts'
-import type { Operation } from '../operations/operation.ts'
+import { configFile, textOf as textOfFile } from '../config/file-text.ts'
+import { loadedFrom, type Loaded } from '../config/load.ts'
+import type { Operation, SaidOfConfig } from '../operations/operation.ts'
+import type { Content } from '../operations/parameter.ts'
 import type { Input } from './arguments.ts'
 import { textOf } from './given.ts'
 import { argumentsOf } from './options.ts'
@@ -9,24 +10,41 @@ import type { Surroundings } from './surroundings.ts'
 /** The name in messages of a configuration that comes from standard input. */
 const standardInput = 'standard input'
 
-/** The configuration of a command: the file that it is to look at if one is named, else that of `--config`. */
+/** The text of a command's configuration: of the file that it is to look at if one is named, else that of `--config`. */
 export async function configurationFor(
   operation: Operation,
   input: Input,
   { environment, readInput }: Surroundings,
-): Promise<{ loaded: Loaded; name: string }> {
-  const position = argumentsOf(operation).findIndex(({ name }) => {
+): Promise<Content> {
+  const position = placeOfFile(operation)
+  const named = position < 0 ? undefined : input.args[position]
+  if (named === '-') {
+    const text = await readInput()
+    return { name: standardInput, read: () => text }
+  }
+  const name = named ?? textOf(input, 'config') ?? configFile(environment)
+  let text: string | undefined
+  // Once: what is printed is what was checked.
+  return { name, read: () => (text ??= textOfFile(name)) }
+}
+
+/** Loads the configuration of a command. Throws a `ConfigError` with all mistakes, unless the command tells them itself. */
+export function loadedBy(
+  operation: Operation,
+  configuration: Content,
+  environment: Surroundings['environment'],
+  values: Readonly<Record<string, unknown>>,
+): Loaded | SaidOfConfig {
+  if (operation.load) return operation.load(configuration, environment, values)
+  const isOfConfig = placeOfFile(operation) >= 0 || operation.name.startsWith('config ')
+  // A command that has no use for the OpenAPI document leaves it unread: 50 KB of YAML take a tenth of a second.
+  return loadedFrom(configuration.read(), environment, configuration.name, isOfConfig)
+}
+
+/** The position of a command's configuration among its arguments; -1 if it has none there. */
+function placeOfFile(operation: Operation): number {
+  return argumentsOf(operation).findIndex(({ name }) => {
     const parameter = operation.parameters[name]
     return parameter && 'types' in parameter && parameter.isConfig
   })
-  const named = position < 0 ? undefined : input.args[position]
-  if (named === '-') {
-    return {
-      loaded: loadedFrom(await readInput(), environment, standardInput),
-      name: standardInput,
-    }
-  }
-  const file = named ?? textOf(input, 'config') ?? configFile(environment)
-  const isOfConfig = position >= 0 || operation.name.startsWith('config ')
-  return { loaded: readConfig(file, environment, isOfConfig), name: file }
 }

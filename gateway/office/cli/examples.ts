@@ -100,7 +100,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'deprecations days': ['tollgate deprecations days', 'tollgate deprecations days --json'],
   'extensions list': ['tollgate extensions list', 'tollgate extensions list --days 7'],
-  'config check': ['tollgate config check new.yaml', 'tollgate config check - < new.yaml'],
+  'config check': [
+    'tollgate config check new.yaml',
+    'tollgate config check new.yaml --unset ok --format github',
+  ],
   'config show': ['tollgate config show', 'tollgate config show new.yaml --json'],
   'config diff': [
     'tollgate config diff new.yaml',

@@ -66,7 +66,10 @@ export function keyFinder(
 function optionValue(option: string, { values }: Input, parameter: Parameter): unknown {
   if (values[`no-${option}`] === true) return null
   const value = values[option]
-  const { isRequired = false, defaultText } = parameter
+  const { isRequired = false, defaultText, isOfText = false } = parameter
+  if (isOfText && value !== undefined && values['json'] === true) {
+    throw new WrongInput(`--${option} is about text: leave it out, or --json`)
+  }
   if (Array.isArray(value)) return value.map((each: string) => read(`--${option}`, each, parameter))
   if (typeof value === 'string') return read(`--${option}`, value, parameter)
   if (value !== undefined) return value

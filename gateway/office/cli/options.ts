@@ -9,6 +9,8 @@ export type Option = Readonly<{
   many?: boolean
   /** Whether its value may be left out: then this text is read, if the next word can't be one. */
   bare?: Readonly<{ text: string; isValue: (word: string) => boolean }> | undefined
+  /** All values that it may have, where they are few. */
+  words?: readonly string[] | undefined
   /** The rule for its value, in words. */
   expected?: string | undefined
   /** The value that it has if it is left out, as help shows it. */
@@ -114,6 +116,7 @@ function optionOf(parameter: Parameter): Option {
     value,
     help,
     many,
+    words: kind.words,
     expected: isPlain ? undefined : expectedOf(parameter),
     defaultText: defaultText,
     bare:

@@ -1,4 +1,4 @@
-import { progressBar } from '../../../shared/progress.ts'
+import { progressBar, type Screen } from '../../../shared/progress.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { loadedFrom } from '../config/load.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
@@ -6,16 +6,16 @@ import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
-import { WrongInput } from '../operations/operation.ts'
+import { WrongInput, type SaidOfConfig } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
 import { calledBy, type Called } from './called.ts'
 import { carryOut } from './carry-out.ts'
-import { configurationFor } from './configuration-for.ts'
+import { configurationFor, loadedBy } from './configuration-for.ts'
 import { givenFrom, textOf } from './given.ts'
 import { explain, explainAll } from './help.ts'
-import { remark, sentenceOf } from './output.ts'
+import { jsonText, remark, sentenceOf } from './output.ts'
 import { refusalsFor } from './refusals-for.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
@@ -52,7 +52,10 @@ async function runCommand(
     stdout.write(explain(operation))
     return 0
   }
-  const { loaded, name } = await configurationFor(operation, input, surroundings)
+  const configuration = await configurationFor(operation, input, surroundings)
+  const values = givenFrom(operation, input, configuration)
+  const loaded = loadedBy(operation, configuration, environment, values)
+  if (!('config' in loaded)) return tellOf(loaded, input, stdout)
   const { config } = loaded
   const open = await openerOf(config.store)
   let opened: Stores | undefined
@@ -66,7 +69,7 @@ async function runCommand(
   const context: CommandContext = {
     config,
     preview: loaded,
-    configFile: name,
+    configFile: configuration.name,
     stores,
     desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
     secret: environment['GATEWAY_SECRET'],
@@ -94,11 +97,18 @@ async function runCommand(
     progress: (label, total) => progressBar(surroundings.stderr, label, total),
   }
   try {
-    const values = givenFrom(operation, input, { name, read: () => loaded.text })
     return await carryOut(operation, { values, input, context, surroundings })
   } finally {
     await opened?.close()
   }
+}
+
+/** Prints what a command says of a configuration that it can't work with. */
+function tellOf({ json, text, error }: SaidOfConfig, { values }: Input, stdout: Screen): number {
+  const output = values['json'] ? jsonText(json) : text
+  if (output === undefined) throw error ?? new Error('a command has nothing to say')
+  stdout.write(`${output}\n`)
+  return error ? 2 : 0
 }
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'

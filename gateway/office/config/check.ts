@@ -24,7 +24,11 @@ export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[]
   const mistakes: Mistake[] = []
   for (const mistake of faults(document, schema, document.root, [], 0)) {
     if (mistakes.length < mostMistakes) mistakes.push(mistake)
-    else return [...mistakes, { ...mistake, sentence: 'there are more mistakes: mend these first' }]
+    else
+      return [
+        ...mistakes,
+        { ...mistake, path: [], sentence: 'there are more mistakes: mend these first' },
+      ]
   }
   return mistakes
 }
@@ -44,7 +48,8 @@ function* faults(
   const wrong = (): Mistake => {
     const got = shownValue(document, rule, node, String(path.at(-1)))
     const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
-    return { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}` }
+    const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}`
+    return { offset, path, sentence }
   }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
   if (document.filled.isUnknown(node)) {
@@ -110,24 +115,26 @@ function* sectionFaults(
     const member = property ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
     if (digits !== undefined) {
       const sentence = `${nameOf(memberPath)} must be written without commas: ${digits}`
-      yield { offset: value?.range?.[0] ?? at, sentence }
+      yield { offset: value?.range?.[0] ?? at, path: memberPath, sentence }
     } else if (member) yield* faults(document, member, value, memberPath, at)
     else if (rest) {
       const plain = name.toLowerCase()
       const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
       const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${name}${hint}`
-      yield { offset: at, sentence }
+      yield { offset: at, path, sentence }
     } else {
       // A misspelled setting isn't reported as missing too.
       names.add(nearest(name, Object.keys(properties)) ?? name)
-      yield { offset: at, sentence: unknown(memberPath, Object.keys(properties)) }
+      const sentence = unknown(memberPath, Object.keys(properties))
+      yield { offset: at, path: memberPath, sentence }
     }
   }
   for (const name of required) {
-    if (!names.has(name)) yield { offset, sentence: `${nameOf([...path, name])} is missing` }
+    const missing = [...path, name]
+    if (!names.has(name)) yield { offset, path: missing, sentence: `${nameOf(missing)} is missing` }
   }
   if (rest && names.size === 0) {
-    yield { offset, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
+    yield { offset, path, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
   }
 }
 

@@ -34,7 +34,7 @@ export class ConfigDocument {
 
   /**
    * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
-   * environment), a value that a variable decides is unknown and stays `${NAME}`.
+   * environment), a value that a variable decides is unknown and stays `${NAME}`; with `set values`, one whose variable isn't set.
    */
   static read(
     text: string,
@@ -62,12 +62,13 @@ export class ConfigDocument {
     this.places = new Places({ root: this.root, lines, resolve: this.resolve })
     this.filled = new FilledValues(document, broken ? undefined : environment, reading)
     const mistakes = broken
-      ? [{ offset: broken.pos[0], sentence: yamlSentence(broken, text) }]
+      ? [{ offset: broken.pos[0], path: [], sentence: yamlSentence(broken, text) }]
       : [
           ...document.errors.slice(0, mostMistakes).map(({ pos }) => twice(text, pos[0])),
           ...this.filled.mistakes,
         ]
-    if (isBomb) mistakes.push({ offset: 0, sentence: 'YAML aliases expand to too much data' })
+    if (isBomb)
+      mistakes.push({ offset: 0, path: [], sentence: 'YAML aliases expand to too much data' })
     this.mistakes = [...mistakes, ...orphans]
     this.isSound = !broken && orphans.length === 0 && !isBomb
   }

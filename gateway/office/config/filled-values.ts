@@ -2,8 +2,11 @@ import { isScalar, visit, type Document, type Node, type Scalar } from 'yaml'
 import type { Mistake } from './mistake.ts'
 import { baredText, filledIn, type Environment } from './variables.ts'
 
-/** How much of the environment a document reads: the values of variables, or only their names. */
-export type Reading = 'values' | 'names'
+/**
+ * How much of the environment a document reads: the values of variables, each of which must be set; those of the set ones; or
+ * only the names.
+ */
+export type Reading = 'values' | 'set values' | 'names'
 
 /** The values of a document that variables are part of. Making it fills the variables in. */
 export class FilledValues {
@@ -18,6 +21,9 @@ export class FilledValues {
   /** The name of each variable that was filled in, by its value. */
   readonly #nameByValue = new Map<string, string>()
   readonly #reading: Reading
+  /** The values that only another environment decides. */
+  readonly #unknown = new Set<unknown>()
+  readonly #unset = new Set<string>()
 
   constructor(document: Document, environment: Environment | undefined, reading: Reading) {
     this.#reading = reading
@@ -53,7 +59,12 @@ export class FilledValues {
 
   /** Whether only another environment decides a value. */
   isUnknown(node: Node | null): boolean {
-    return this.#reading === 'names' && this.#variables.has(node)
+    return this.#unknown.has(node)
+  }
+
+  /** The variables that aren't set, where that is no mistake. */
+  get unset(): readonly string[] {
+    return [...this.#unset]
   }
 
   /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
@@ -79,25 +90,30 @@ export class FilledValues {
 
   /** Reads while values that only another environment decides are missing. */
   withoutUnknown<Read>(read: () => Read): Read {
-    if (this.#reading === 'values') return read()
-    return standingIn(new Map([...this.#placeholders].map(([node]) => [node, undefined])), read)
+    const unknown = [...this.#placeholders.keys()].filter((node) => this.#unknown.has(node))
+    return standingIn(new Map(unknown.map((node) => [node, undefined])), read)
   }
 
   /** Fills the variables into a value, and reports a missing one. */
   *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
     this.#sources.set(node, written)
     const { text, withPlaceholders, nameByValue, missing } = filledIn(written, environment)
-    if (missing !== undefined) {
-      const sentence = `the environment variable ${missing} is not set; set it, or write \${${missing}:-default}`
+    const [first] = missing
+    if (first !== undefined && this.#reading !== 'set values') {
+      const sentence = `the environment variable ${first} is not set; set it, or write \${${first}:-default}`
       yield { offset: node.range?.[0] ?? 0, sentence }
       return
     }
-    if (nameByValue.size > 0) {
+    const names = new Set([...nameByValue.values(), ...missing])
+    if (names.size > 0) {
       this.#placeholders.set(node, withPlaceholders)
-      this.#variables.set(node, [...new Set(nameByValue.values())])
+      this.#variables.set(node, [...names])
     }
     for (const [value, name] of nameByValue) this.#nameByValue.set(value, name)
-    node.value = nameByValue.size > 0 && this.#reading === 'names' ? withPlaceholders : text
+    for (const name of missing) this.#unset.add(name)
+    const isUnknown = missing.size > 0 || (names.size > 0 && this.#reading === 'names')
+    if (isUnknown) this.#unknown.add(node)
+    node.value = isUnknown ? withPlaceholders : text
   }
 }
 

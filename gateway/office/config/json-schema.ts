@@ -12,6 +12,8 @@ const ownWords: ReadonlySet<string> = new Set(['expected', 'shortFor'])
 export function jsonSchema(): Json {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
+    // A name, by which editors and registries tell it from other schemas: no address to fetch it from.
+    $id: 'urn:tollgate:gateway.schema.json',
     title: 'The configuration of Tollgate',
     ...ofSection(asJson(fileSchema)),
   }

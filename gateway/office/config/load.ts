@@ -37,10 +37,27 @@ export function readConfig(
 }
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
-export function loadedFrom(text: string, environment: Environment, name: string): Loaded {
+export function loadedFrom(
+  text: string,
+  environment: Environment,
+  name: string,
+  readsDocument = true,
+): Loaded {
+  requireShort(text, name)
+  return load(text, environment, name, readsDocument)
+}
+
+/** Checks a text like `loadedFrom`, but a value whose variable isn't set may be any that could stand there. */
+export function previewOfSet(text: string, environment: Environment, name: string): Preview {
+  requireShort(text, name)
+  const document = ConfigDocument.read(text, environment, 'set values')
+  const files = new NamedFiles(name, { readsDocument: true })
+  return previewOf(document, name, { files, adminToken: hasToken(environment) })
+}
+
+function requireShort(text: string, name: string): void {
   if (text.length > mostBytes)
     throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
-  return load(text, environment, name)
 }
 
 /** The configuration from an object of the file's form, as programs give it. */

@@ -19,6 +19,6 @@ function* masked(node: Node | null, path: Path): Generator<Mistake> {
   } else if (isScalar(node) && typeof node.value === 'string') {
     if (!isMasked(String(path.at(-1)), node.value)) return
     const sentence = `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
-    yield { offset: node.range?.[0] ?? 0, sentence }
+    yield { offset: node.range?.[0] ?? 0, path, sentence }
   }
 }

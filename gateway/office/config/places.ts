@@ -19,9 +19,22 @@ export class Places {
   }
 
   /** The line and column of an offset, from 1. */
-  position(offset: number): string {
-    const { line, col } = this.#tree.lines.linePos(offset)
-    return `${line}:${col}`
+  position(offset: number): Readonly<{ line: number; column: number }> {
+    const { line, col: column } = this.#tree.lines.linePos(offset)
+    return { line, column }
+  }
+
+  /** The path of the innermost setting around an offset. */
+  pathAt(offset: number): Path {
+    const path: (string | number)[] = []
+    let node = this.#tree.root
+    for (;;) {
+      const members = stepsIn(node).filter(([, start]) => start <= offset)
+      const [step, , value] = members.at(-1) ?? []
+      if (step === undefined) return path
+      path.push(step)
+      node = value ?? null
+    }
   }
 
   /** The offset of a setting; if it isn't written, that of the section around it. */
@@ -87,6 +100,15 @@ type Section = YAMLMap<Node, Node | null>
 
 /** A setting of a section, or an item of a list. */
 type Member = Readonly<{ key?: Node; value?: Node | null | undefined }>
+
+/** The members of a section or a list with the offsets of their beginnings, in the order of the text. */
+function stepsIn(node: Node | null): [step: string | number, start: number, value: Node | null][] {
+  if (isSeq<Node>(node)) return node.items.map((item, i) => [i, item.range?.[0] ?? 0, item])
+  if (!isMap<Node, Node | null>(node)) return []
+  return node.items.flatMap(({ key, value }) =>
+    isScalar(key) ? [[String(key.value), key.range?.[0] ?? 0, value]] : [],
+  )
+}
 
 /** The members of a section by their names; of two with one name, the first. */
 function membersOf({ items }: Section): Map<string, Member> {

@@ -3,6 +3,7 @@ import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
 import { ConfigDocument } from './document.ts'
+import { findingLine, type Finding } from './finding.ts'
 import type { Mistake, Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
@@ -22,6 +23,10 @@ export type Preview = Readonly<{
   shown: CompleteFile
   /** One line for each setting that works but makes no sense, with its place. */
   warnings: readonly string[]
+  /** The same, with their parts. */
+  findings: readonly Finding[]
+  /** The variables that aren't set, of a document that may lack some. */
+  unset: readonly string[]
   /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
   plans: ReadonlyMap<string, Plan | 'variable'>
   /** The keys and accounts that extensions of sunsets name, with the places of the names. */
@@ -34,8 +39,8 @@ export type Preview = Readonly<{
   wordAt: (path: Path) => string | undefined
   /** An error about settings, each with its place in the file. */
   fault: (remarks: readonly Fault[]) => ConfigError
-  /** Warnings of settings, as one line each with its place. */
-  warningsOf: (remarks: readonly Fault[]) => readonly string[]
+  /** Warnings of settings, each with its place. */
+  warningsOf: (remarks: readonly Fault[]) => readonly Finding[]
 }>
 
 /** A key or an account with a later sunset, and its place in the file. */
@@ -56,32 +61,31 @@ export function previewConfig(text: string, environment: Environment, name: stri
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
 export function previewOf(document: ConfigDocument, name: string, world: World): Preview {
   const mistakes = mistakesOf(document, world)
-  const lines = (isWarning: boolean): string[] => {
-    const those = mistakes.filter((each) => Boolean(each.isWarning) === isWarning)
-    return linesOf(document, name, those)
-  }
-  const [wrong, warnings] = [lines(false), lines(true)]
-  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong })
-  const about = (remarks: readonly Fault[], isWarning: boolean): string[] => {
+  const findings = findingsOf(document, name, mistakes)
+  const wrong = findings.filter(({ isWarning }) => !isWarning).map(findingLine)
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong, findings })
+  const about = (remarks: readonly Fault[], isWarning: boolean): Finding[] => {
     const faults = remarks.map(([path, sentence]) => {
       const offset = document.places.offsetOf(path)
-      return { offset, sentence: `${nameOf(path)} ${sentence}`, isWarning }
+      return { offset, path, sentence: `${nameOf(path)} ${sentence}`, isWarning }
     })
-    return linesOf(document, name, faults)
+    return findingsOf(document, name, faults)
   }
   // `shown` has the form that was just checked.
   const file = withDefaults(document.shown() as ConfigFile)
   const shown = frozen(shownFrom(file))
   return {
     shown,
-    warnings,
+    warnings: findings.map(findingLine),
+    findings,
+    unset: document.filled.unset,
     plans: plansOf(file),
     lineOf: (path) => document.places.lineOf(path),
     withNames: (text) => document.filled.withNames(text),
     wordAt: (path) => document.wordAt(path),
     extended: extendedIn(file),
     fault: (remarks) => {
-      const lines = about(remarks, false)
+      const lines = about(remarks, false).map(findingLine)
       return new ConfigError(lines.join('\n'), { mistakes: lines })
     },
     warningsOf: (remarks) => about(remarks, true),
@@ -119,13 +123,20 @@ export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'
   ])
 }
 
-/** The mistakes as lines with places, in the order of the file. */
-function linesOf(document: ConfigDocument, name: string, mistakes: readonly Mistake[]): string[] {
+/** The mistakes with their places, in the order of the file; none of them twice. */
+function findingsOf(
+  document: ConfigDocument,
+  name: string,
+  mistakes: readonly Mistake[],
+): Finding[] {
   const sorted = [...mistakes].sort((a, b) => a.offset - b.offset)
-  const lines = sorted.map(({ offset, sentence, isWarning = false }) => {
-    return `${name}:${document.places.position(offset)}: ${isWarning ? 'warning: ' : ''}${sentence}`
+  const findings = sorted.map(({ offset, sentence, isWarning = false, path }): Finding => {
+    const { line, column } = document.places.position(offset)
+    const place = path ?? document.places.pathAt(offset)
+    const about = { file: name, line, column, place: place.length === 0 ? '' : nameOf(place) }
+    return { ...about, message: sentence, isWarning }
   })
-  return [...new Set(lines)]
+  return [...new Map(findings.map((finding) => [findingLine(finding), finding])).values()]
 }
 
 function hasVariable(value: unknown): boolean {

@@ -9,19 +9,19 @@ export function hasToken(environment: Environment): boolean {
 /** A text with its variables filled in. */
 export type Filled = Readonly<{
   text: string
-  /** The text with `${NAME}` for each variable that is set, and the defaults of the others. */
+  /** The text with `${NAME}` for each variable that is set or has no default, and the defaults of the others. */
   withPlaceholders: string
   /** The names of the variables that are set, by their values. */
   nameByValue: ReadonlyMap<string, string>
-  /** The first variable that is neither set nor has a default. */
-  missing?: string
+  /** The variables that are neither set nor have a default. */
+  missing: ReadonlySet<string>
 }>
 
 const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
 
 /** Fills the variables of an environment into a text. */
 export function filledIn(text: string, environment: Environment): Filled {
-  let missing: string | undefined
+  const missing = new Set<string>()
   const nameByValue = new Map<string, string>()
   // Behind the last brace, each default would be looked for to the end of the text.
   const end = text.lastIndexOf('}') + 1
@@ -32,15 +32,16 @@ export function filledIn(text: string, environment: Environment): Filled {
         nameByValue.set(value, name)
         return show(value, name)
       }
-      if (initial === undefined) missing ??= name
-      return initial ?? ''
+      if (initial !== undefined) return initial
+      missing.add(name)
+      return show('', name)
     }) + text.slice(end)
-  const filled = {
+  return {
     text: fill((value) => value),
     withPlaceholders: fill((_, name) => `\${${name}}`),
     nameByValue,
+    missing,
   }
-  return missing === undefined ? filled : { ...filled, missing }
 }
 
 /** YAML's own characters between braces, and the noncharacters that replace them while YAML is read. */

@@ -23,6 +23,8 @@ export type Kind<Value> = Readonly<{
   schema: TSchema
   /** Reads a member that fits the schema; by default, as `read` reads its text. */
   fromJson?: (json: unknown) => Value | undefined
+  /** All texts that it reads, where they are few: shells offer them. */
+  words?: readonly string[]
 }>
 
 /** Any text. */
@@ -65,9 +67,7 @@ export const quotaCount = wholeNumber(1, 100_000)
 export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
 
 /** The state of a key. */
-export const keyState = ofText('active, disabled, expired or revoked', (text) =>
-  keyStates.find((state) => state === text),
-)
+export const keyState = oneOf(keyStates)
 
 /** The length of a ban, in milliseconds. */
 export const banTime = ofText(
@@ -76,9 +76,7 @@ export const banTime = ofText(
 )
 
 /** A range of live figures. */
-export const liveRange = ofText<LiveRange>('15m or day', (text) =>
-  text === '15m' || text === 'day' ? text : undefined,
-)
+export const liveRange = oneOf<LiveRange>(['15m', 'day'])
 
 /** The hash of a file, as a command gives it, or as the tag of a request. */
 export const entityTag = ofText('the hash of a file, such as 5299f4425792', (text) =>
@@ -209,6 +207,13 @@ export function ofText<Value>(
     () => `must be ${expected}`,
   )
   return { expected, read, schema }
+}
+
+/** One of a few words. */
+export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  const last = words.at(-1)
+  const expected = words.length > 1 ? `${words.slice(0, -1).join(', ')} or ${last}` : `${last}`
+  return { ...ofText(expected, (text) => words.find((word) => word === text)), words }
 }
 
 function wholeNumber(minimum: number, maximum: number): Kind<number> {

@@ -1,5 +1,7 @@
+import type { Loaded } from '../config/load.ts'
+import type { Environment } from '../config/variables.ts'
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
-import type { Given, Parameters } from './parameter.ts'
+import type { Content, Given, Parameters } from './parameter.ts'
 import type { Role } from './role.ts'
 import { WrongInput } from '../wrong-input.ts'
 
@@ -60,6 +62,7 @@ type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
     readsMuch?: (values: Readonly<Record<string, unknown>>) => boolean
+    load?: Load<Record<string, unknown>>
     /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
     question?: (
       values: Readonly<Record<string, unknown>>,
@@ -70,6 +73,16 @@ type Untyped<Where> = Description<Parameters> &
     /** `values` holds a value for each parameter, read by the parameter's kind. */
     run: (context: Where, values: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
+
+/** What a command says of a configuration that it can't work with. Without a text, the error is its message. */
+export type SaidOfConfig = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
+
+/** Loads the configuration of a command in its own way. */
+type Load<GivenValues> = (
+  configuration: Content,
+  environment: Environment,
+  values: Readonly<GivenValues>,
+) => Loaded | SaidOfConfig
 
 type Ask<All extends Parameters> = (
   values: Given<All>,
@@ -139,6 +152,8 @@ export function operation<const All extends Parameters, Result, Json = Result>(
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>
+      /** Its command doesn't load the configuration as others do: options say how, or it tells mistakes as its result. */
+      load?: Load<Given<All>>
       /**
        * Whether it reads so much with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
        * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
@@ -185,16 +200,18 @@ function untyped<All extends Parameters, Result, Where>(
     Readonly<{
       isSilent?: boolean
       question?: Ask<All>
+      load?: Load<Given<All>>
       readsMuch?: (values: Given<All>) => boolean
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
   const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
-  const { question, readsMuch, ...description } = others
+  const { question, load, readsMuch, ...description } = others
   return {
     ...description,
     hasCsv: csv !== undefined,
     ...(question && { question: (values, at) => question(values as Given<All>, at) }),
+    ...(load && { load: (file, at, values) => load(file, at, values as Given<All>) }),
     ...(readsMuch && { readsMuch: (values) => readsMuch(values as Given<All>) }),
     run: async (context, values) => {
       // The command line and the admin API have read each value by its kind.

@@ -226,6 +226,7 @@ t.test('a configuration is never changed', (t) => {
 t.test('the schema for editors is the one that the gateway goes by', (t) => {
   const file = JSON.parse(readFileSync(join(root, 'config/gateway.schema.json'), 'utf8')) as unknown
   t.strictSame(file, JSON.parse(JSON.stringify(jsonSchema())), 'else run: npm run schema')
+  t.match(file, { $id: 'urn:tollgate:gateway.schema.json' })
   t.match(shipped, /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
   t.end()
 })

@@ -40,6 +40,7 @@ export function contradictionsIn(
   const quote: Quote = (path) => document.wordAt(path) ?? textAt(file, path)
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
     offset: document.places.offsetOf(path),
+    path,
     sentence: `${nameOf(path)} ${sentence}`,
     isWarning,
   })

@@ -1,11 +1,13 @@
 import { differencesOf } from '../../config/diff.ts'
 import { impactOf } from '../../foresight/impact.ts'
-import { dayCount } from '../kinds.ts'
+import { findingLine, type Finding } from '../../config/finding.ts'
+import { dayCount, oneOf } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { configTypes, dayRange } from '../parameters.ts'
+import { configTypes, dayRange, textOf } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys, type AffectedKeys } from './affected.ts'
-import { counting } from './differences.ts'
+import { checkJson, findingsText, loadToCheck } from './load-to-check.ts'
+import { soundText } from './sound-text.ts'
 import { storeWarnings } from './store-warnings.ts'
 import { unknownExtensions } from './unknown-extensions.ts'
 
@@ -13,7 +15,10 @@ export const checkConfig = operation({
   name: 'config check',
   at: ['POST /admin/config/check'],
   summary: 'Check a configuration; exit code 2 with every mistake if it has any',
-  details: 'FILE may be - for standard input.',
+  details:
+    'FILE may be - for standard input. For a CI: --json prints mistakes and warnings with file, line, column, place and message, ' +
+    'whatever was found; --format github prints them as annotations. Where the variables of production aren’t set, --unset ok ' +
+    'takes each that is missing for any value that could stand there, and tells them.',
   parameters: {
     file: {
       isConfig: true,
@@ -25,44 +30,62 @@ export const checkConfig = operation({
       help: 'tell who the changed limits would have refused in so many days',
       isOfApi: true,
     },
+    format: {
+      kind: oneOf(['github']),
+      value: 'FORMAT',
+      help: 'print findings in the form that annotates changes there',
+      isOfCommand: true,
+      isOfText: true,
+    },
+    unset: {
+      kind: oneOf(['ok']),
+      value: 'WORD',
+      help: 'what variables are that aren’t set and have no default; otherwise each is a mistake',
+      isOfCommand: true,
+    },
+    envFile: {
+      ...textOf(
+        'FILE',
+        'a file of variables, NAME=VALUE in each line; the environment goes before',
+      ),
+      isOfCommand: true,
+    },
   },
   role: 'read',
   readsMuch: () => true,
-  run: async (context, { file, impact: days }) => {
+  load: loadToCheck,
+  run: async (context, { file, impact: days, format, unset }) => {
     const { config, examine, stores, clock, flush } = context
     const inForce = await context.inForce?.()
     const { preview, mistakes } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const ofStore = preview ? await storeWarnings(context) : []
-    const warnings = [...(preview?.warnings ?? []), ...unknown, ...ofStore]
-    const checked = { file: file.name, inForce, mistakes, warnings }
-    if (preview === undefined || inForce === undefined) {
+    const found: Finding[] = [...(preview?.findings ?? []), ...unknown, ...ofStore]
+    const checked = { file: file.name, shown: preview?.shown, mistakes, found, format, unset }
+    // A command has no configuration in force to compare with; `config diff` asks a gateway.
+    if (inForce === undefined) return { ...checked, compared: undefined }
+    if (preview === undefined) {
       const affected: AffectedKeys = { keys: {}, refused: {} }
-      return { ...checked, differences: [], ...affected }
+      return { ...checked, compared: { differences: [], ...affected } }
     }
     const { shown, plans } = preview
     const lines = { before: inForce.lineOf, after: preview.lineOf }
     const differences = differencesOf(inForce.shown, shown, lines)
     const affected = await affectedKeys(() => stores().keys, differences, plans, clock())
-    const compared = { ...checked, differences, ...affected }
-    if (days === undefined) return compared
+    const compared = { differences, ...affected }
+    if (days === undefined) return { ...checked, compared }
     await flush()
     const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
-    return { ...compared, impact: await impactOf(stores(), config.plans, plans, range) }
+    const impact = await impactOf(stores(), config.plans, plans, range)
+    return { ...checked, compared: { ...compared, impact } }
   },
-  json: ({ file, inForce, mistakes, warnings, ...compared }) => {
-    const checked = { sound: mistakes.length === 0, mistakes, warnings }
-    // A command has no configuration in force to compare with; `config diff` asks a gateway.
-    return inForce === undefined ? { file, ...checked } : { ...checked, ...compared }
+  json: ({ file, mistakes, found, unset, compared }) => {
+    if (compared === undefined) return checkJson(file, found, unset && [])
+    const warnings = found.map(findingLine)
+    return { sound: mistakes.length === 0, mistakes, warnings, ...compared }
   },
-  text: ({ file, warnings }, { config: { plans, routes, upstreams } }) => {
-    const counted = [
-      counting(plans.size, 'plan'),
-      counting(routes.length, 'route'),
-      counting(upstreams.size, 'upstream'),
-    ]
-    return [...warnings, `${file} is sound: ${counted.join(', ')}.`].join('\n')
-  },
+  text: ({ file, shown, found, format }) =>
+    findingsText(found, format) + (shown ? soundText(file, shown, []) : ''),
 })
 
 /** The answer of a gateway, which has a configuration in force. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { Finding } from '../../config/finding.ts'
 import type { Preview } from '../../config/preview.ts'
 import type { Context } from '../context.ts'
 
@@ -9,7 +10,7 @@ import type { Context } from '../context.ts'
 export async function unknownExtensions(
   { config, stores, desks }: Context,
   { extended, warningsOf }: Preview,
-): Promise<readonly string[]> {
+): Promise<readonly Finding[]> {
   const { redis, file } = config.store
   if (extended.length === 0 || (!redis && !existsSync(file))) return []
   try {

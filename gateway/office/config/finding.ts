@@ -1,0 +1,16 @@
+/** A mistake or a warning, as programs get it. One about no place of a file has no line, column or file. */
+export type Finding = Readonly<{
+  file: string | null
+  line: number | null
+  column: number | null
+  /** The setting, such as `plans.free.perMinute`; empty for the whole file. */
+  place: string
+  message: string
+  isWarning: boolean
+}>
+
+/** A finding in one line, as people and editors read it. */
+export function findingLine({ file, line, column, message, isWarning }: Finding): string {
+  if (line === null) return message
+  return `${file}:${line}:${column}: ${isWarning ? 'warning: ' : ''}${message}`
+}

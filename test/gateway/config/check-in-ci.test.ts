@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { findingLine, type Finding } from '../../../gateway/office/config/finding.ts'
+import { runCommand } from '../../support/command.ts'
+import { messagesOf } from '../../support/configuration.ts'
+
+type Checked = Readonly<{
+  file: string
+  sound: boolean
+  mistakes: Omit<Finding, 'isWarning'>[]
+  warnings: Omit<Finding, 'isWarning'>[]
+  unset?: string[]
+}>
+
+const folder = mkdtempSync(join(tmpdir(), 'check-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+
+/** A file of the test's with some text. */
+function fileOf(text: string, name = 'x.yaml'): string {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+async function check(text: string, more: readonly string[] = [], environment = {}) {
+  const file = fileOf(text)
+  const { code, out, stdout } = await runCommand(['config', 'check', file, ...more], environment)
+  return { file, code, out, stdout }
+}
+
+async function checkJson(text: string, more: readonly string[] = [], environment = {}) {
+  const { code, out, file } = await check(text, [...more, '--json'], environment)
+  return { code, file, checked: JSON.parse(out) as Checked }
+}
+
+const wrong = `plans:
+  free:
+    perMinute: 6O
+    perDay: 60
+  pro: { perMinute: 90, perDay: 80 }
+  odd: { perMinuet: 1, perDay: 5 }
+routes:
+  - path: /v1/*
+    upstream: animals
+  - {}
+upstreams:
+  animals: { targets: [ { url: "\${HOST}" } ] }
+`.replaceAll('\\', '')
+
+t.test('the JSON of a check has all parts of each mistake and warning', async (t) => {
+  const { code, file, checked } = await checkJson(wrong)
+  t.equal(code, 2)
+  t.match(checked, { file, sound: false })
+  const places = checked.mistakes.map(({ place, line, column }) => [place, line, column])
+  t.strictSame(places, [
+    ['plans.free.perMinute', 3, 16],
+    ['plans.odd.perMinuet', 6, 10],
+    ['routes[1].path', 10, 5],
+    ['routes[1].upstream', 10, 5],
+    ['upstreams.animals.targets[0].url', 12, 32],
+  ])
+  const { warnings, ...known } = checked
+  t.match(warnings, [
+    { file, line: 5, column: 21, place: 'plans.pro.perMinute', message: /is never reached/ },
+  ])
+  t.strictSame(
+    known.mistakes.map((each) => findingLine({ ...each, isWarning: false })),
+    messagesOf(wrong, file),
+    'the lines that people read',
+  )
+})
+
+t.test('a check prints one JSON value whatever it finds', async (t) => {
+  const nowhere = join(folder, 'nowhere.yaml')
+  const { code, out } = await runCommand(['config', 'check', nowhere, '--json'], {})
+  t.equal(code, 2)
+  const [mistake, ...more] = (JSON.parse(out) as Checked).mistakes
+  t.match(mistake, { file: nowhere, line: null, column: null, place: '', message: /ENOENT/ })
+  t.strictSame(more, [])
+  for (const [text, place] of [
+    ['plans: [', ''],
+    ['plans: { a: custom, a: custom }\nroutes: []', 'plans.a'],
+    ['# nothing', ''],
+  ] as const) {
+    const { code, checked } = await checkJson(text)
+    t.equal(code, 2)
+    t.equal(checked.mistakes[0]?.place, place, text)
+  }
+  const sound = await checkJson('plans: { a: custom }\nroutes: []')
+  t.equal(sound.code, 0)
+  t.strictSame(sound.checked, { file: sound.file, sound: true, mistakes: [], warnings: [] })
+})
+
+t.test('findings annotate the lines of a change at GitHub', async (t) => {
+  const { code, out, file } = await check(wrong, ['--format', 'github'])
+  t.equal(code, 2)
+  const lines = out.trimEnd().split('\n')
+  t.equal(lines.length, 6)
+  t.equal(
+    lines[0],
+    `::error file=${file},line=3,col=16,title=plans.free.perMinute::` +
+      'plans.free.perMinute must be a whole number above 0 or "unlimited", got "6O"',
+  )
+  t.match(lines[1], /^::warning file=.*,line=5,col=21,title=plans\.pro\.perMinute::/)
+  const odd = fileOf('plans: { a: 100% }\nroutes: []', 'a,b:c.yaml')
+  const escaped = await runCommand(['config', 'check', odd, '--format', 'github'], {})
+  t.match(escaped.out, /^::error file=[^,:]*a%2Cb%3Ac\.yaml,line=1,/)
+  t.match(escaped.out, /got "100%25"/)
+  t.match(await check(wrong, ['--format', 'github', '--json']), {
+    code: 2,
+    out: 'tollgate: --format is about text: leave it out, or --json\n',
+  })
+  t.match(await check(wrong, ['--format', 'gitlab']), { code: 2, out: /must be github/ })
+})
+
+const variable = `plans:
+  free: { perMinute: \${FREE}, perDay: 60 }
+routes: [ { path: /v1/*, upstream: animals, cost: \${COST:-5} } ]
+store: { redis: "\${REDIS_URL}" }
+upstreams:
+  animals: { targets: [ "http://\${HOST}:\${PORT}" ] }
+  plants: { targets: [ "http://\${PLANTS}" ] }
+`.replaceAll('\\', '')
+
+t.test('a variable that isn’t set may be any value that could stand there', async (t) => {
+  t.match(await check(variable), { code: 2, out: /variable FREE is not set/ })
+  const { code, out, file } = await check(variable, ['--unset', 'ok'], { HOST: 'animals' })
+  t.equal(code, 0)
+  t.match(out, /upstreams\.plants isn’t used by any route\n/, 'warnings are still told')
+  const names = 'FREE, REDIS_URL, PORT, PLANTS'
+  const sound = `${file} is sound: 1 plan, 1 route, 2 upstreams. Not set: 4 variables (${names}).`
+  t.equal(out.trimEnd().split('\n').at(-1), sound)
+  const { checked } = await checkJson(variable, ['--unset', 'ok'], { HOST: 'animals' })
+  t.strictSame(checked.unset, names.split(', '))
+  const section = variable.replace(
+    '{ path: /v1/*, upstream: animals, cost: ${COST:-5} }',
+    '"${ROUTE}"',
+  )
+  t.match(await check(section, ['--unset', 'ok']), {
+    code: 2,
+    out: /routes\[0\] must be a section of settings/,
+  })
+  t.match(await check(variable, ['--unset', 'ok'], { FREE: '6O' }), { code: 2, out: /got "6O"/ })
+})
+
+t.test('a file of variables is read, and the environment goes before', async (t) => {
+  const file = fileOf('FREE=70\nREDIS_URL=\n# nothing\nPORT=x\nPLANTS="plants:1"\n', '.env')
+  const all = { HOST: 'animals', PORT: '80', FREE: '' }
+  t.match(await check(variable, ['--env-file', file], all), {
+    code: 2,
+    out: /REDIS_URL is not set/,
+  })
+  t.match(await check(variable, ['--env-file', file], { HOST: 'animals' }), {
+    code: 2,
+    out: /targets\[0\] must be .*where HOST and PORT is set/,
+  })
+  const { checked } = await checkJson(variable, ['--env-file', file, '--unset', 'ok'], all)
+  t.strictSame(checked.unset, ['REDIS_URL'])
+  t.match(checked, { sound: true, warnings: [{ place: 'plans.free.perMinute' }, {}] }, 'FREE is 70')
+  const nowhere = join(folder, 'nowhere.env')
+  t.match(await check(variable, ['--env-file', nowhere]), { code: 2, out: /can't be read: ENOENT/ })
+})
