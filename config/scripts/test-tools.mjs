@@ -4,6 +4,7 @@ import { prepareOrExit } from './prepare.mjs'
 import { findPrometheus } from './prometheus.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
+import { findShell } from './shells.mjs'
 
 /** Finds the programs that tests run, and fetches those that aren't here. */
 export async function findTestTools() {
@@ -15,6 +16,8 @@ export async function findTestTools() {
   process.env.LIBFAKETIME = await findFaketime()
   process.env.NGINX_BIN = await findReference('nginx')
   process.env.HAPROXY_BIN = await findReference('haproxy')
+  process.env.ZSH_BIN = await findShell('zsh')
+  process.env.FISH_BIN = await findShell('fish')
   const { promtool, prometheus } = await findPrometheus()
   process.env.PROMTOOL_BIN = promtool
   process.env.PROMETHEUS_BIN = prometheus

@@ -40,13 +40,13 @@ export type OperationsOptions = Readonly<{
   thread: OfficeThread | undefined
 }>
 
-type Served = Exclude<Operation, { where: 'command line' }>
+type Served = Extract<Operation, { at: unknown }>
 type ReadGiven = (request: FastifyRequest) => Record<string, unknown>
 
 /** Adds every operation that the admin API has, at its methods and paths. */
 export function addOperations(app: FastifyInstance, options: OperationsOptions): void {
   for (const operation of operations) {
-    if (operation.where === 'command line') continue
+    if (!('at' in operation)) continue
     const content = contentOf(operation)
     for (const endpoint of operation.at) {
       if (!content) addRoute(app, operation, endpoint, options)

@@ -4,7 +4,12 @@ import { KeyMistake } from '../../front/keys/mistake.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
-import { WrongInput, type Operation, type Outcome, type Progress } from '../operations/operation.ts'
+import {
+  WrongInput,
+  type Outcome,
+  type Progress,
+  type WorkingOperation,
+} from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
 import { keyFinder, keyWord } from './given.ts'
 import { secretsOf } from './options.ts'
@@ -20,7 +25,7 @@ type Call = Readonly<{
 }>
 
 /** Does what the command says and prints its outcome; returns the exit code. */
-export async function carryOut(operation: Operation, call: Call): Promise<number> {
+export async function carryOut(operation: WorkingOperation, call: Call): Promise<number> {
   if (operation.where === 'gateway') return askFor(operation, call)
   await completeGiven(operation, call)
   if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
@@ -33,8 +38,8 @@ export async function carryOut(operation: Operation, call: Call): Promise<number
   return outcome.isRefused ? 1 : 0
 }
 
-type Here = Exclude<Operation, { where: 'gateway' }>
-type There = Extract<Operation, { where: 'gateway' }>
+type Here = Exclude<WorkingOperation, { where: 'gateway' }>
+type There = Extract<WorkingOperation, { where: 'gateway' }>
 
 /** Has the running gateway do it. */
 async function askFor(

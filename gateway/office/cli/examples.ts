@@ -100,6 +100,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'deprecations days': ['tollgate deprecations days', 'tollgate deprecations days --json'],
   'extensions list': ['tollgate extensions list', 'tollgate extensions list --days 7'],
+  completion: [
+    'tollgate completion bash > tollgate.bash',
+    'tollgate completion fish > tollgate.fish',
+  ],
   'config check': [
     'tollgate config check new.yaml',
     'tollgate config check new.yaml --unset ok --format github',

@@ -23,6 +23,7 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Deprecations', 'deprecations extensions'],
   ['Configuration', 'config'],
   ['Stores', 'store'],
+  ['This terminal', 'completion'],
 ]
 
 /** The list of some commands, one line each; that of all has headings. */

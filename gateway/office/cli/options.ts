@@ -25,6 +25,8 @@ export type Argument = Readonly<{
   word: string
   help: string
   isRequired: boolean
+  /** All values that it may have, where they are few. */
+  words?: readonly string[] | undefined
   /** It takes all that is left. */
   isMany: boolean
 }>
@@ -45,6 +47,7 @@ const by: Option = {
 /** All options of a command. */
 export function optionsOf(operation: Operation): Options {
   const named = optionParameters(operation)
+  const isWork = operation.where !== 'terminal'
   return {
     ...Object.fromEntries(named.map(([option, , parameter]) => [option, optionOf(parameter)])),
     ...Object.fromEntries(
@@ -52,8 +55,8 @@ export function optionsOf(operation: Operation): Options {
         takeAway === undefined ? [] : [[`no-${option}`, { help: takeAway }]],
       ),
     ),
-    ...(operation.hasCsv ? { csv: { help: 'print CSV' } } : {}),
-    ...(operation.question ? { yes: { help: 'do not ask' } } : {}),
+    ...(isWork && operation.hasCsv ? { csv: { help: 'print CSV' } } : {}),
+    ...(isWork && operation.question ? { yes: { help: 'do not ask' } } : {}),
     // A running gateway takes the author of a change from the token.
     ...(operation.changes && operation.where !== 'gateway' ? { by } : {}),
     ...commonOptions,
@@ -71,8 +74,9 @@ export function argumentsOf({ parameters }: Operation): readonly Argument[] {
       const help = 'the file to read'
       return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig, isMany: false }]
     }
-    const { isArgument = false, isRequired = false, value: word = '', help } = parameter
-    return isArgument ? [{ name, word, help, isRequired, isMany: parameter.many ?? false }] : []
+    const { isArgument = false, isRequired = false, value: word = '', help, kind, many } = parameter
+    const { words } = kind
+    return isArgument ? [{ name, word, help, isRequired, words, isMany: many ?? false }] : []
   })
 }
 

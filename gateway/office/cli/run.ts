@@ -4,9 +4,10 @@ import { loadedFrom } from '../config/load.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
+import type { Shell } from '../operations/shells.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
-import { WrongInput, type SaidOfConfig } from '../operations/operation.ts'
+import { WrongInput, type Said } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { inputOf, type Input } from './arguments.ts'
@@ -51,6 +52,10 @@ async function runCommand(
   if (input.values['help']) {
     stdout.write(explain(operation))
     return 0
+  }
+  if (operation.where === 'terminal') {
+    const values = givenFrom(operation, input, nothing)
+    return tellOf(await operation.say(values, { completionOf }), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
@@ -103,12 +108,21 @@ async function runCommand(
   }
 }
 
-/** Prints what a command says of a configuration that it can't work with. */
-function tellOf({ json, text, error }: SaidOfConfig, { values }: Input, stdout: Screen): number {
+/** Prints what a command says that works with no configuration. */
+function tellOf({ json, text, error }: Said, { values }: Input, stdout: Screen): number {
   const output = values['json'] ? jsonText(json) : text
   if (output === undefined) throw error ?? new Error('a command has nothing to say')
   stdout.write(`${output}\n`)
   return error ? 2 : 0
+}
+
+/** A command of the terminal has no configuration. */
+const nothing = { name: '', read: () => '' }
+
+/** Loads what it takes only when it is asked for. */
+async function completionOf(shell: Shell): Promise<string> {
+  const { scriptFor } = await import('./completion/script.ts')
+  return scriptFor(shell, operations)
 }
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'

@@ -1,3 +1,4 @@
+import { completion } from './completion.ts'
 import { liftBan } from './bans/lift.ts'
 import { listBans } from './bans/list.ts'
 import { setBan } from './bans/set.ts'
@@ -106,4 +107,5 @@ export const operations: readonly Operation[] = [
   saveConfig,
   copyToStore,
   backupStore,
+  completion,
 ]

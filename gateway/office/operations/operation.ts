@@ -1,3 +1,4 @@
+import type { Shell } from './shells.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Environment } from '../config/variables.ts'
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
@@ -74,15 +75,15 @@ type Untyped<Where> = Description<Parameters> &
     run: (context: Where, values: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
 
-/** What a command says of a configuration that it can't work with. Without a text, the error is its message. */
-export type SaidOfConfig = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
+/** What a command prints that works with no configuration. Without a text, the error is its message. */
+export type Said = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
 
 /** Loads the configuration of a command in its own way. */
 type Load<GivenValues> = (
   configuration: Content,
   environment: Environment,
   values: Readonly<GivenValues>,
-) => Loaded | SaidOfConfig
+) => Loaded | Said
 
 type Ask<All extends Parameters> = (
   values: Given<All>,
@@ -131,8 +132,21 @@ type OfCommandLine = Untyped<CommandContext> &
     because: string
   }>
 
+/** What a command knows that needs neither a configuration nor a store. */
+export type Terminal = Readonly<{ completionOf: (shell: Shell) => Promise<string> }>
+
+type OfTerminal = Description<Parameters> &
+  Readonly<{
+    where: 'terminal'
+    because: string
+    say: (values: Readonly<Record<string, unknown>>, terminal: Terminal) => Promise<Said>
+  }>
+
+/** Something that operators can do with stores, configurations or gateways. */
+export type WorkingOperation = Anywhere | OfGateway | OfCommandLine
+
 /** Something that operators can do. */
-export type Operation = Anywhere | OfGateway | OfCommandLine
+export type Operation = WorkingOperation | OfTerminal
 
 /** An operation and the type of its answer for programs, which is in no value: pages read it by `AnswerOf`. */
 type Answering<Json> = Operation & Readonly<{ answer?: Json }>
@@ -192,6 +206,19 @@ export function ofCommandLine<const All extends Parameters, Result>(
     Readonly<{ because: string; question?: Ask<All> }>,
 ): Operation {
   return { ...untyped(definition), where: 'command line', because: definition.because }
+}
+
+/** An operation of the command line that needs neither a configuration nor a store. */
+export function ofTerminal<const All extends Parameters>({
+  say,
+  ...description
+}: Description<All> &
+  Readonly<{
+    because: string
+    say: (values: Given<All>, terminal: Terminal) => Promise<Said>
+  }>): Operation {
+  // The command line has read each value by its kind.
+  return { ...description, where: 'terminal', say: (values, at) => say(values as Given<All>, at) }
 }
 
 /** Takes the types away, so that operations of all kinds fit into one table. */

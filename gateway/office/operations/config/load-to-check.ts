@@ -5,7 +5,7 @@ import { findingLine, type Finding } from '../../config/finding.ts'
 import { loadedFrom, previewOfSet, type Loaded } from '../../config/load.ts'
 import type { Environment } from '../../config/variables.ts'
 import { WrongInput } from '../../wrong-input.ts'
-import type { SaidOfConfig } from '../operation.ts'
+import type { Said } from '../operation.ts'
 import type { Content } from '../parameter.ts'
 import { annotations } from './annotations.ts'
 import { soundText } from './sound-text.ts'
@@ -21,7 +21,7 @@ export function loadToCheck(
   { name, read }: Content,
   environment: Environment,
   { envFile, unset, format }: Options,
-): Loaded | SaidOfConfig {
+): Loaded | Said {
   const variables = envFile === undefined ? environment : withFile(environment, envFile)
   try {
     const text = read()

@@ -2,7 +2,7 @@ import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
-import { ofText } from '../kinds.ts'
+import { ofText, oneOf } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
@@ -15,9 +15,7 @@ const day = ofText('a day such as 2030-12-31', (text) => {
   return isDay ? ms / dayMs : undefined
 })
 
-const by = ofText<LedgerBy>('account, key, route or plan', (text) =>
-  ledgerBys.find((by) => by === text),
-)
+const by = oneOf<LedgerBy>(ledgerBys)
 
 /** The most lines that people are shown. */
 const mostShown = 1_000

@@ -1,0 +1,27 @@
+import { oneOf } from './kinds.ts'
+import { ofTerminal } from './operation.ts'
+import { shells } from './shells.ts'
+
+export const completion = ofTerminal({
+  name: 'completion',
+  because: 'it is about the shell of a terminal',
+  summary: 'Print the script by which a shell completes commands',
+  details:
+    'Shells then complete commands word by word, options, values that have a list, and files. They ask no gateway and no store.\n\n' +
+    'bash: in ~/.bashrc, eval "$(tollgate completion bash)". zsh: in ~/.zshrc behind compinit, eval "$(tollgate completion zsh)". ' +
+    'fish: tollgate completion fish > ~/.config/fish/completions/tollgate.fish.',
+  parameters: {
+    shell: {
+      kind: oneOf(shells),
+      value: 'SHELL',
+      help: 'bash, zsh or fish',
+      isArgument: true,
+      isRequired: true,
+    },
+  },
+  role: 'read',
+  say: async ({ shell }, { completionOf }) => {
+    const script = await completionOf(shell)
+    return { json: { shell, script }, text: script }
+  },
+})
