@@ -96,6 +96,7 @@ t.test('without its secrets it does not start, and says which one is missing', (
     'LOG_LEVEL',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'REDIS_PASSWORD',
+    'TRUSTED_PROXY',
   ])
   t.end()
 })
@@ -168,7 +169,8 @@ t.test('only gateways reach Redis, which has a password', (t) => {
 t.test('base images are of one version each', (t) => {
   const whole = /:\d+\.\d+\.\d+-bookworm$/
   t.match(services['redis']?.image, whole)
-  t.match(read('kubernetes.yaml'), `image: ${services['redis']?.image}\n`, 'the same one there')
+  const valkey = read('kubernetes/base/valkey.yaml')
+  t.match(valkey, `image: ${services['redis']?.image}\n`, 'the same one there')
   const dockerfile = read('Dockerfile')
   const [, node] = /^ARG NODE=(.*)$/m.exec(dockerfile) ?? []
   t.match(node, /^\d+\.\d+\.\d+$/)
@@ -272,6 +274,8 @@ t.test('the configuration for containers is the shipped one, but for where thing
     listen: deployed.listen,
     admin: deployed.admin,
     store: { ...shipped.store, redis: deployed.store.redis },
+    // Nobody asks from there in a container, until TRUSTED_PROXY names another.
+    trustedProxies: ['127.0.0.1'],
     // Images have no document; who wants pages for callers brings one.
     portal: undefined,
     upstreams: new Map([['animals', { ...animals, targets }]]),

@@ -1,11 +1,14 @@
-import { dirname } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import {
   backendStops,
   environmentIn,
+  folder as folderOfDeploy,
   gatewayStops,
   namesIn,
   namesReadBy,
@@ -50,8 +53,22 @@ type Manifest = Readonly<{ apiVersion: string; kind: string; metadata: { name: s
   }
 }
 
-const text = read('kubernetes.yaml')
-const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+type Kustomization = Readonly<{
+  resources: string[]
+  images?: { name: string; newTag: string }[]
+  replicas?: { name: string; count: number }[]
+  patches?: { path: string }[]
+  namespace?: string
+}>
+
+const kustomization = (folder: string) =>
+  parse(read(`kubernetes/${folder}/kustomization.yaml`)) as Kustomization
+const manifestsIn = (file: string) =>
+  parseAllDocuments(read(`kubernetes/${file}`)).map((document) => document.toJS() as Manifest)
+
+const { resources } = kustomization('base')
+const text = read('kubernetes/base/kustomization.yaml')
+const manifests = resources.flatMap((file) => manifestsIn(`base/${file}`))
 const all = (kind: string) => manifests.filter((each) => each.kind === kind)
 
 function found(kind: string, name: string): Manifest {
@@ -111,8 +128,15 @@ function typed(file: string): string {
   return lines.join('')
 }
 
-t.test('kubernetes.yaml is as Kubernetes’ types say', (t) => {
-  const sound = JSON.stringify(manifests)
+t.test('all manifests are as Kubernetes’ types say', (t) => {
+  const { resources: more } = kustomization('overlay')
+  const ofOverlay = more.filter((file) => file !== '../base')
+  const added = ofOverlay.flatMap((file) => manifestsIn(`overlay/${file}`))
+  t.strictSame(
+    added.map(({ kind }) => kind),
+    ['Ingress'],
+  )
+  const sound = JSON.stringify([...manifests, ...added])
   const unsound = [
     ['readinessProbe', 'readinesProbe', /readinesProbe.* does not exist in type 'Container'/],
     ['"replicas":2', '"replicas":"2"', /'string' is not assignable to type 'number'/],
@@ -122,6 +146,62 @@ t.test('kubernetes.yaml is as Kubernetes’ types say', (t) => {
   const [none, ...each] = mistakesIn(sound, ...unsound.map(([from, to]) => sound.replace(from, to)))
   t.strictSame(none, [])
   for (const [i, [, to, mistake]] of unsound.entries()) t.match(each[i]?.join('\n'), mistake, to)
+  t.end()
+})
+
+t.test('the base holds each file of its folder, and the overlay changes what is in it', (t) => {
+  const filesIn = (folder: string) =>
+    readdirSync(join(folderOfDeploy, 'kubernetes', folder)).filter(
+      (name) => name !== 'kustomization.yaml',
+    )
+  t.strictSame([...resources].sort(), filesIn('base').sort())
+  const overlay = kustomization('overlay')
+  const patches = overlay.patches?.map(({ path }) => path) ?? []
+  t.strictSame([...overlay.resources, ...patches].sort(), ['../base', ...filesIn('overlay')].sort())
+  for (const { name, newTag } of overlay.images ?? []) {
+    t.equal(newTag, version)
+    const images = all('Deployment').map((each) => podOf(each.metadata.name).container.image)
+    t.ok(images.includes(`${name}:${newTag}`), `${name} is an image of the base`)
+  }
+  for (const { name } of overlay.replicas ?? []) t.ok(found('Deployment', name))
+  for (const path of patches) {
+    for (const { kind, metadata, spec } of manifestsIn(`overlay/${path}`)) {
+      const { spec: pod } = found(kind, metadata.name).spec.template
+      for (const { name } of spec.template.spec.containers as unknown as { name: string }[]) {
+        t.ok(
+          pod.containers.some((each) => (each as { name?: string }).name === name),
+          name,
+        )
+      }
+    }
+  }
+  t.end()
+})
+
+t.test('kubectl puts the overlay together', (t) => {
+  const place = join(folderOfDeploy, 'kubernetes/overlay')
+  const { status, stdout, error, stderr } = spawnSync('kubectl', ['kustomize', place], {
+    encoding: 'utf8',
+  })
+  if (error) {
+    t.pass('no kubectl is here')
+    return t.end()
+  }
+  t.equal(status, 0, stderr)
+  const whole = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+  t.equal(whole.length, manifests.length + 1)
+  t.strictSame(mistakesIn(JSON.stringify(whole)), [[]])
+  const gateway = whole.find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gateway',
+  )
+  const [container] = gateway?.spec.template.spec.containers ?? []
+  t.equal(container?.image, `registry.example/tollgate-gateway:${version}`)
+  const proxy = container?.env.find(({ name }) => name === 'TRUSTED_PROXY')?.value
+  const environment = { REDIS_URL: 'redis://:x@redis:6379', TRUSTED_PROXY: proxy }
+  const map = whole.find(({ kind }) => kind === 'ConfigMap')
+  const config = parseConfig(map?.data['gateway.yaml'] ?? '', environment, 'ConfigMap')
+  t.strictSame(config.trustedProxies, ['10.0.0.0/8'])
+  t.ok(whole.every(({ metadata }) => (metadata as { namespace?: string }).namespace === 'tollgate'))
   t.end()
 })
 
