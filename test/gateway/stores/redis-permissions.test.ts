@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../../gateway/front/config/config.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
@@ -15,10 +16,10 @@ const redis = await startRedis(t)
 
 /** The rules of a user that the README says are enough. */
 const [, written = ''] =
-  /ACL SETUSER tollgate on '>PASSWORD' (.*)/.exec(
+  /ACL SETUSER tollgate on '>PASSWORD' ((?:.*\\\n)*.*)/.exec(
     readFileSync(`${root}/config/deploy/README.md`, 'utf8'),
   ) ?? []
-const enough = written.replaceAll("'", '').split(' ')
+const enough = written.replaceAll(/['\\\n]/g, '').split(/ +/)
 
 /** The URL of a user with some rules. */
 async function asUser(...rules: readonly string[]): Promise<string> {
@@ -45,7 +46,7 @@ const logged = () => {
 t.test('the permissions in the README are enough for a gateway', async (t) => {
   t.ok(enough.includes('~tollgate:*'), written)
   const { lines, log } = logged()
-  const { gateway, ask } = await startAdmin(t, {
+  const { gateway, ask, file } = await startAdmin(t, {
     store: `redis: "${await asUser(...enough)}"`,
     log,
   })
@@ -55,6 +56,27 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   t.equal(await status(), 200)
   const id = String(made['id'])
   await gateway.app.front.flushCounts()
+  for (const [path, body] of [
+    ['rotate', { overlap: '1h' }],
+    ['disable', {}],
+    ['enable', {}],
+  ] as const) {
+    t.equal((await ask('POST', `/admin/keys/${id}/${path}`, body)).status, 200, path)
+  }
+  t.equal((await ask('PUT', `/admin/bans/${id}`, { for: '1m' })).status, 200)
+  t.equal((await ask('DELETE', `/admin/bans/${id}`)).status, 204)
+  for (const [path, body] of [
+    ['grant', { perDay: 5 }],
+    ['month', { monthFrom: 15 }],
+    ['reset', {}],
+  ] as const) {
+    t.equal((await ask('POST', `/admin/quota/${id}/${path}`, body)).status, 200, path)
+  }
+  const csv = { 'content-type': 'text/csv' }
+  const rows = `token,plan,name\n${'x'.repeat(32)},free,B\n`
+  t.equal((await ask('POST', '/admin/keys/import', rows, csv)).status, 200)
+  const copied = await runCommand(['store', 'backup', `${file}.backup`, '--config', file], {})
+  t.equal(copied.code, 0, copied.out)
   for (const path of [
     ...['keys', 'gateways', 'bans', 'audit', 'live', 'usage', 'ledger', 'notices'],
     ...[`keys/${id}`, `quota/${id}`, `requests/nothing`],
@@ -66,8 +88,38 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   await until(async () => (await status()) === 401)
   t.strictSame(lines, [])
   t.equal(json(await ask('GET', '/readyz'))['warnings'], undefined)
-  const { length } = (await redis.client.call('ACL', 'LOG')) as unknown[]
-  t.equal(length, 0, 'nothing was refused')
+  t.strictSame(await redis.client.call('ACL', 'LOG'), [], 'nothing was refused')
+})
+
+t.test('they are all commands that are used, and no other', async (t) => {
+  const known = (await redis.client.call('COMMAND', 'LIST')) as string[]
+  const commands = new Set(known.map((name) => name.toLowerCase()))
+  // Methods of JavaScript's own, which are no commands here.
+  for (const name of ['exec', 'keys', 'object', 'sort', 'watch']) commands.delete(name)
+  const folder = join(root, 'gateway/front/stores/redis')
+  const used = new Set<string>()
+  // It counts strangers by a script of its own.
+  const flexible = join(root, 'node_modules/rate-limiter-flexible/lib/RateLimiterRedis.js')
+  for (const file of [...readdirSync(folder).map((name) => join(folder, name)), flexible]) {
+    const call = file.endsWith('.ts') ? /\.(\w+)\(/g : /\b(?:call|try)\(\s*'(\w+)'/g
+    for (const [, word = ''] of readFileSync(file, 'utf8').matchAll(call)) {
+      if (commands.has(word.toLowerCase())) used.add(word.toLowerCase())
+    }
+  }
+  const told = enough.filter((rule) => /^\+\w/.test(rule)).map((rule) => rule.slice(1))
+  t.strictSame(told.sort(), [...used].sort())
+})
+
+t.test('a command that a script may not use is told as that, not as a damaged value', async (t) => {
+  const { lines, log } = logged()
+  const url = await asUser(...enough, '-hkeys')
+  const { gateway, ask } = await startAdmin(t, { store: `redis: "${url}"`, log })
+  const { key, headers } = await gateway.key()
+  await gateway.call('GET', '/v1/x', undefined, headers)
+  const { status } = await ask('POST', `/admin/quota/${key.id}/reset`, {})
+  t.equal(status, 503)
+  t.match(lines.join(''), /can't run this command|ACL failure/)
+  t.notMatch(lines.join(''), /delete it/)
 })
 
 t.test('in a Cluster two more are enough', async (t) => {

@@ -55,5 +55,7 @@ function namesIn({ name = '', args = [] }: Partial<Sent> = {}): string[] {
 
 /** Whether Redis refused a command because of the names in it, which says nothing about its health. */
 function isOfNames({ name, message }: Error): boolean {
+  // A user whose permissions don't suffice is no damage. Redis 7.0 says the former, Valkey the latter.
+  if (/can't run this command|^ERR ACL failure/.test(message)) return false
   return name === 'ReplyError' && /^(?:ERR|WRONGTYPE|CROSSSLOT)\b/.test(message)
 }
