@@ -1,0 +1,105 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { version } from '../support/deployment.ts'
+import { runNode } from '../support/checkout.ts'
+import { root } from '../support/process.ts'
+
+/** A checkout whose files a test may change. */
+function changeable(t: Test): string {
+  const folder = t.testdir()
+  const copied = ['config', '.github', 'package.json', 'package-lock.json', 'CHANGELOG.md']
+  for (const name of [...copied, 'README.md', 'LICENSE', 'tsconfig.json', '.npmrc']) {
+    cpSync(join(root, name), join(folder, name), { recursive: true })
+  }
+  for (const name of ['node_modules', 'gateway', 'shared', 'backend']) {
+    symlinkSync(join(root, name), join(folder, name))
+  }
+  return folder
+}
+
+function change(folder: string, file: string, from: string | RegExp, to: string): void {
+  const text = readFileSync(join(folder, file), 'utf8')
+  t.match(text, from, `${file} has it`)
+  writeFileSync(join(folder, file), text.replace(from, to))
+}
+
+function run(folder: string, script: string, ...args: string[]) {
+  return runNode([join(folder, `config/scripts/release/${script}.mjs`), ...args], {}, folder)
+}
+
+t.test('this checkout could be released, once its changelog names the version', (t) => {
+  t.match(run(root, 'check'), { status: 0, output: /^(?:\w+: fine\n){5}$/ })
+  const folder = changeable(t)
+  const early = run(folder, 'check', `v${version}`)
+  const told = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8').includes(`## ${version} (`)
+  if (!told) {
+    t.match(early, { status: 1, output: /changelog: \n {2}CHANGELOG\.md has no section/ })
+    t.match(run(folder, 'notes'), { status: 1, output: /has no section/ })
+    change(folder, 'CHANGELOG.md', '## Unreleased\n', `## ${version} (2030-12-31)\n`)
+  }
+  t.match(run(folder, 'check', `v${version}`), { status: 0 })
+  t.match(run(folder, 'check', 'v99.0.0'), { status: 1, output: /the tag is v99\.0\.0/ })
+  const { status, output } = run(folder, 'notes')
+  t.equal(status, 0)
+  t.match(output, /^- \*\*/, 'its section, without the heading')
+  t.notMatch(output, /^## /m)
+  t.end()
+})
+
+t.test('each fault is told with its file', (t) => {
+  const folder = changeable(t)
+  const compose = 'config/deploy/compose.yaml'
+  change(folder, compose, `tollgate-gateway:${version}`, 'tollgate-gateway:99.0.0')
+  change(folder, 'package.json', '"CHANGELOG.md"', '"CHANGES.md"')
+  change(folder, 'config/deploy/Dockerfile.dockerignore', '!shared\n', '')
+  change(folder, 'config/deploy/Dockerfile', 'COPY tsconfig.json ./', 'COPY tsconfig.jsonc ./')
+  const release = '.github/workflows/release.yml'
+  change(folder, release, 'permissions:\n  contents: read\n\n', '')
+  change(folder, '.github/workflows/test.yml', 'timeout-minutes', 'timeout-minuets')
+  const { status, output } = run(folder, 'check')
+  t.equal(status, 1)
+  for (const fault of [
+    `${compose} has the version 99.0.0, package.json has ${version}`,
+    "CHANGES.md isn't packed",
+    "tsconfig.jsonc is copied, and isn't there",
+    'shared is copied, and Dockerfile.dockerignore leaves it out',
+    "release.yml: the file must have required property 'permissions'",
+    'test.yml: /jobs/test must NOT have additional properties timeout-minuets',
+  ]) {
+    t.match(output, fault)
+  }
+  t.end()
+})
+
+t.test('a workflow that a stranger could make use of is refused', (t) => {
+  const folder = changeable(t)
+  const release = '.github/workflows/release.yml'
+  change(folder, release, 'npm run release:check -- "$TAG"', 'echo ${{ github.ref_name }}')
+  t.match(
+    run(folder, 'check').output,
+    /release\.yml: check writes what others choose into a script/,
+  )
+  change(folder, release, 'needs: [package, images]', 'needs: [packages]')
+  t.match(run(folder, 'check').output, 'page needs packages, which is no job')
+  change(folder, release, /docker\/login-action@v3/, 'somebody/login-action@main')
+  t.match(run(folder, 'check').output, /steps\/3\/uses must match pattern/)
+  t.end()
+})
+
+t.test('all tests, the package, two images for two processors, and their papers are in it', (t) => {
+  const text = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')
+  for (const part of [
+    'node: [22, 24, 26]',
+    'npm publish --provenance',
+    'target: [gateway, backend]',
+    'platforms: linux/amd64,linux/arm64',
+    'sbom: true',
+    'provenance: mode=max',
+    'sha256sum',
+    'release/notes.mjs',
+  ]) {
+    t.ok(text.includes(part), part)
+  }
+  t.end()
+})
