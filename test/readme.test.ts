@@ -24,6 +24,10 @@ const readmes = [
 
 /** The pages for operators about limits. */
 const [pageOfPlans, pageOfTokens] = ['config/plans.md', 'config/tokens.md'] as const
+/** The page that says what is promised, and by which test. */
+const pageOfPromises = 'config/exactness.md'
+const others = ['config/beside-others.md', '.github/SECURITY.md']
+const pages = [pageOfPlans, pageOfTokens, pageOfPromises, ...others]
 
 async function helpOf(t: Test, file: string): Promise<string> {
   const { ended, output } = startProcess(t, file, { args: ['--help'] })
@@ -57,6 +61,20 @@ t.test('the page of plans tells every window, by examples that hold', (t) => {
     }
     const text = stringify({ ...base, ...(parse(yaml) as object) })
     t.strictSame(messagesOf(text), [], yaml)
+  }
+  t.end()
+})
+
+t.test('every promise names a test that is there', (t) => {
+  const promises = table(pageOfPromises, 'situation')
+  t.ok(promises.length > 25)
+  for (const [situation = '', promise = '', cell = ''] of promises) {
+    t.not(promise, '', situation)
+    const [, name = '', file = ''] = /^\[(.*)\]\(\.\.\/(test\/.*\.ts)\)$/.exec(cell) ?? []
+    const names = [...textOf(file).matchAll(/\btest\(\s*(['"`])(.*?)\1,/g)].map(
+      ([, , each]) => each,
+    )
+    t.ok(names.includes(name), `${file}: ${name}`)
   }
   t.end()
 })
@@ -161,7 +179,7 @@ t.test('every dependency has a line that says what it does, and nothing else has
 
 t.test('every place that a link of a README leads to is there', (t) => {
   let links = 0
-  for (const readme of [...readmes, pageOfPlans, pageOfTokens]) {
+  for (const readme of [...readmes, ...pages]) {
     for (const [, link = ''] of textOf(readme).matchAll(/\]\(((?!https?:)[^)]*)\)/g)) {
       links++
       const [path = '', place] = link.split('#')
