@@ -86,7 +86,11 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   }
   t.equal((await ask('POST', `/admin/keys/${id}/revoke`)).status, 200)
   await until(async () => (await status()) === 401)
-  t.strictSame(lines, [])
+  // On a busy machine Redis' first answer may be late.
+  t.strictSame(
+    lines.filter((line) => !line.includes('waiting for Redis')),
+    [],
+  )
   t.equal(json(await ask('GET', '/readyz'))['warnings'], undefined)
   t.strictSame(await redis.client.call('ACL', 'LOG'), [], 'nothing was refused')
 })
