@@ -90,7 +90,7 @@ portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true, near: [ 50 ] }
 upstreams:
   animals:
-    targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/" ]
+    targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/", "unix:/run/a.sock" ]
     swap: { to: [ { url: "https://10.0.0.3:8443", weight: 2 } ], steps: [ 5, 50 ], every: 7m, methods: [ GET ], back: { errors: 2%, slower: 3, after: 70, callers: 4 } }
     timeout: { connect: 2s, response: 3s, idle: 4s, request: 5s }
     health: { path: /well, every: 7s, unhealthyAfter: 7 }

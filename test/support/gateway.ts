@@ -59,12 +59,13 @@ ${more}
 
 export type Upstream = Readonly<{ url: string; seen: IncomingMessage[]; close?: () => void }>
 
-/** A server that remembers what it was asked, and answers a constant by default. */
+/** A server that remembers what it was asked, and answers a constant by default; at any port, or at a Unix socket. */
 export async function startUpstream(
   t: Test,
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"up":"stream"}')
   },
+  socketPath?: string,
 ): Promise<Upstream> {
   const seen: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -72,13 +73,16 @@ export async function startUpstream(
     request.resume()
     handle(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const place = socketPath === undefined ? { host: '127.0.0.1', port: 0 } : { path: socketPath }
+  await new Promise<void>((resolve) => server.listen(place, resolve))
   const close = (): void => {
     server.close()
     server.closeAllConnections()
   }
   t.teardown(close)
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
+  const address = server.address() as AddressInfo | string
+  const url = typeof address === 'string' ? `unix:${address}` : `http://127.0.0.1:${address.port}`
+  return { url, seen, close }
 }
 
 /** A server of bytes: whatever a connection brings, and whatever it is answered. */

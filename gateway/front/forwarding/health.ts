@@ -1,6 +1,7 @@
-import { connect } from 'node:net'
+import { connect, type NetConnectOpts } from 'node:net'
 import type { HealthSettings } from '../config/config.ts'
 import type { Target } from './target.ts'
+import { socketPathOf } from './target-url.ts'
 
 /** The time limit of a check. */
 const checkTimeoutMs = 2_000
@@ -100,13 +101,8 @@ async function ask(target: Target, path: string): Promise<void> {
 
 /** Rejects if a target can't be connected to. */
 export function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
-  const { hostname, port, protocol } = new URL(origin)
   return new Promise((resolve, reject) => {
-    const socket = connect({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || (protocol === 'https:' ? 443 : 80),
-      timeout: checkTimeoutMs,
-    })
+    const socket = connect({ ...placeOf(origin), timeout: checkTimeoutMs })
     const end = (settle: () => void) => () => {
       socket.destroy()
       settle()
@@ -118,4 +114,14 @@ export function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
     )
     socket.once('error', (error) => end(() => reject(error))())
   })
+}
+
+function placeOf(origin: string): NetConnectOpts {
+  const path = socketPathOf(origin)
+  if (path !== undefined) return { path }
+  const { hostname, port, protocol } = new URL(origin)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
 }

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../counts/meters.ts'
+import { originOf, socketPathOf, webUrlOf } from './target-url.ts'
 
 export type TargetOptions = Readonly<{
   settings: TargetSettings
@@ -25,6 +26,8 @@ const distrustMs = 10_000
 /** One address of an upstream, with its connections and its health. */
 export class Target {
   readonly origin: string
+  /** The origin by which its own answers call it. */
+  readonly webOrigin: string
   /** The Host header of its requests. */
   readonly host: string
   readonly weight: number
@@ -49,8 +52,10 @@ export class Target {
 
   constructor(options: TargetOptions) {
     const { settings, timeouts, health, ca } = options
-    const url = new URL(settings.url)
-    this.origin = url.origin
+    const url = webUrlOf(settings.url)
+    const socketPath = socketPathOf(settings.url)
+    this.origin = originOf(settings.url)
+    this.webOrigin = url.origin
     this.host = url.host
     this.weight = settings.weight
     this.#unhealthyAfter = health.unhealthyAfter
@@ -69,6 +74,7 @@ export class Target {
         timeout: timeouts.connectMs,
         rejectUnauthorized: true,
         ...(ca === undefined ? {} : { ca }),
+        ...(socketPath === undefined ? {} : { socketPath }),
       },
     })
   }

@@ -7,6 +7,7 @@ import { FairShare } from '../http/fair-share.ts'
 import type { Swap } from '../swaps/swap.ts'
 import { Side, type MakeTarget } from './side.ts'
 import { Target } from './target.ts'
+import { originOf } from './target-url.ts'
 
 /** Logs changes of targets' health: one line for each change, not for each request. */
 export type UpstreamLog = Readonly<{
@@ -45,7 +46,7 @@ export class Upstream {
     const { name, timeouts, health, ca, maxInFlight, isFair } = settings
     this.share = isFair ? new FairShare(maxInFlight) : undefined
     const make: MakeTarget = (target, about) => {
-      const meter = meters.target(name, new URL(target.url).origin)
+      const meter = meters.target(name, originOf(target.url))
       return new Target({ timeouts, health, ca, settings: target, meter, ...about })
     }
     const healthChanged = (target: Target, cause?: Error): void => {
@@ -56,9 +57,10 @@ export class Upstream {
     const { to } = settings.swap ?? {}
     this.#newSide = to && new Side({ settings: to, health, make, healthChanged })
     this.targets = [...this.#side.targets, ...(this.#newSide?.targets ?? [])]
-    this.#origins = this.targets.map(({ origin }) => origin)
+    this.#origins = [...new Set(this.targets.map(({ webOrigin }) => webOrigin))]
   }
 
+  /** The origins by which answers of its targets call them. */
   get origins(): readonly string[] {
     return this.#origins
   }

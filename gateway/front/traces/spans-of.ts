@@ -10,6 +10,7 @@ import {
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { noRoute } from '../counts/labels.ts'
+import { socketPathOf, webUrlOf } from '../forwarding/target-url.ts'
 import { holderOf, windowRefusing } from '../counts/use.ts'
 import { answeredCost } from '../answered-cost.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
@@ -94,10 +95,11 @@ export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended):
   const { method } = request
   const { sentAtMs, answeredAtMs, refusal } = record
   const attributes = methodAttributes(method)
-  const { address, port } = serverAt(target)
-  attributes['url.full'] = target + spanPath(path.split('?', 1)[0] ?? '')
+  const { origin, address, port } = serverAt(target)
+  attributes['url.full'] = origin + spanPath(path.split('?', 1)[0] ?? '')
   attributes['server.address'] = address
-  attributes['server.port'] = port
+  if (port === undefined) attributes['network.transport'] = 'unix'
+  else attributes['server.port'] = port
   if (tries > 1) attributes['http.request.resend_count'] = tries - 1
   const hasAnswered = !refusal && answeredAtMs > 0
   const status = hasAnswered ? statusOf(reply) : undefined
@@ -120,7 +122,8 @@ export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended):
   }
 }
 
-type Server = Readonly<{ address: string; port: number }>
+/** A Unix socket has its path as the address, and no port. */
+type Server = Readonly<{ origin: string; address: string; port?: number }>
 
 /** The targets that were asked so far, of which a configuration names a few. */
 const servers = new Map<string, Server>()
@@ -128,11 +131,16 @@ const servers = new Map<string, Server>()
 function serverAt(target: string): Server {
   const present = servers.get(target)
   if (present) return present
-  const { protocol, hostname, port } = new URL(target)
-  const server = {
-    address: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || (protocol === 'https:' ? 443 : 80),
-  }
+  const { origin, protocol, hostname, port } = webUrlOf(target)
+  const path = socketPathOf(target)
+  const server: Server =
+    path === undefined
+      ? {
+          origin,
+          address: hostname.replace(/^\[|\]$/g, ''),
+          port: Number(port) || (protocol === 'https:' ? 443 : 80),
+        }
+      : { origin, address: path }
   servers.set(target, server)
   return server
 }

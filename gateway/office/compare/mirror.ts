@@ -63,7 +63,7 @@ export class Mirror implements Onlooker {
     this.#options = options
     this.upstream = upstream.name
     this.#target = targetBeside(url, upstream)
-    this.#origins = [this.#target.origin]
+    this.#origins = [this.#target.webOrigin]
   }
 
   get counts(): MirrorCounts {

@@ -1,5 +1,6 @@
 import type { Config, TargetSettings } from '../../front/config/config.ts'
 import type { Swaps } from '../../front/swaps/swaps.ts'
+import { originOf } from '../../front/forwarding/target-url.ts'
 import type { Fault } from './preview.ts'
 
 /** Swaps under way that a configuration would take away, while it has the old targets. */
@@ -19,7 +20,7 @@ export function hindrances(swaps: Swaps, before: Config, after: Config): readonl
 function isSame(some: readonly TargetSettings[], others: readonly TargetSettings[]): boolean {
   const origins = (targets: readonly TargetSettings[]): string =>
     targets
-      .map(({ url }) => new URL(url).origin)
+      .map(({ url }) => originOf(url))
       .sort()
       .join()
   return origins(some) === origins(others)

@@ -1,3 +1,4 @@
+import { isTargetUrl, originOf } from '../../../front/forwarding/target-url.ts'
 import { decoded } from '../../../front/http/paths.ts'
 import { leadsTo, methodFault, type KnownEntry } from './entries.ts'
 import {
@@ -49,9 +50,9 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
       const fault = isMethod ? methodFault(method, () => quote(path)) : undefined
       if (fault !== undefined) yield mistake(path, fault)
     }
-    const present = list(targets).map(originOf)
+    const present = list(targets).map(knownOrigin)
     for (const [i, target] of list(to).entries()) {
-      const origin = originOf(target)
+      const origin = knownOrigin(target)
       if (origin === undefined || !present.includes(origin)) continue
       yield mistake(
         [...at, 'to', i],
@@ -61,9 +62,10 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
-function originOf(target: unknown): string | undefined {
+/** The name of a target, if its URL is known and sound. */
+function knownOrigin(target: unknown): string | undefined {
   const url = text(target) ?? text(section(target)['url'])
-  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
+  return url !== undefined && isTargetUrl(url) ? originOf(url) : undefined
 }
 
 /** Warns of upstreams that no route names: their author most likely believes them to be in use. */

@@ -1,11 +1,9 @@
 import { Type } from '../../../../shared/schema.ts'
+import { isTargetUrl, targetForm, targetPattern } from '../../../front/forwarding/target-url.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import { spelled, whole } from './values.ts'
 
-const url = Type.Refine(
-  spelled('^https?://[^/?#@]+/?$', 'an http or https URL without a path'),
-  (value) => URL.canParse(value),
-)
+const url = Type.Refine(spelled(targetPattern, targetForm), isTargetUrl)
 const weight = whole(1, 1_000, 'a whole number from 1 to 1000')
 
 const target = shortened(
@@ -23,7 +21,7 @@ const target = shortened(
       }),
     ],
     {
-      expected: 'an http or https URL without a path, or { url: ..., weight: ... }',
+      expected: `${targetForm}, or { url: ..., weight: ... }`,
       description: 'The URL of a target, or a target with its weight.',
     },
   ),

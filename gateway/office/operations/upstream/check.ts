@@ -1,7 +1,9 @@
 import { secretFault } from '../../../../shared/signature.ts'
 import type { Config } from '../../../front/config/config.ts'
+import { originOf, socketPathOf } from '../../../front/forwarding/target-url.ts'
 import type { Check, Finding } from '../../compare/probe.ts'
 import type { CommandContext } from '../context.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 import { chosenUpstream, wouldBe } from './would-be.ts'
@@ -33,12 +35,14 @@ export const checkUpstream = operation({
     }
     const fault = secretFault(secret)
     if (fault) throw new WrongInput(fault)
+    const isTrusted = (operator?.role ?? 'all') === 'all' || isTarget(url, config)
+    if (!isTrusted && socketPathOf(url) !== undefined)
+      throw new KeyMistake(foreignSocket, 'forbidden')
     if (operator) {
       const about = { subject: upstream.name, before: null, after: { url } }
       const entry = { atMs: clock(), by: operator.name, what: 'upstreams.check', ...about }
       await stores().audit.add(entry)
     }
-    const isTrusted = (operator?.role ?? 'all') === 'all' || isTarget(url, config)
     // Loads undici, which no other command needs.
     const { holdAgainst } = await import('../../compare/probe.ts')
     const mayBeSigned = inForce === undefined
@@ -56,13 +60,16 @@ export const checkUpstream = operation({
     ].join('\n'),
 })
 
+const foreignSocket =
+  'Only the role all may have a Unix socket asked that is no target of the configuration.'
+
 /** Whether the configuration names an address, as a target or as one to swap to. */
 function isTarget(url: string, { upstreams }: Config): boolean {
   const named = [...upstreams.values()].flatMap(({ targets, swap }) => [
     ...targets,
     ...(swap?.to ?? []),
   ])
-  return named.some((target) => new URL(target.url).origin === new URL(url).origin)
+  return named.some((target) => originOf(target.url) === originOf(url))
 }
 
 function row({ probe, expected, got, milliseconds, breaks, note }: Finding): string[] {

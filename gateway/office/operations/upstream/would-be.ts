@@ -1,12 +1,10 @@
 import type { Config, UpstreamSettings } from '../../../front/config/config.ts'
-import { isTargetUrl } from '../../../front/forwarding/target-url.ts'
+import { isTargetUrl, targetForm } from '../../../front/forwarding/target-url.ts'
 import { ofText } from '../kinds.ts'
 import { WrongInput } from '../operation.ts'
 import { textOf } from '../parameters.ts'
 
-const targetUrl = ofText('an http or https URL without a path', (text) =>
-  isTargetUrl(text) ? text : undefined,
-)
+const targetUrl = ofText(targetForm, (text) => (isTargetUrl(text) ? text : undefined))
 
 /** A would-be backend, and the upstream that it would be of. */
 export const wouldBe = {
