@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { logLevels, standardLog } from '../shared/log.ts'
@@ -10,6 +11,7 @@ import type { Database } from '../shared/sqlite.ts'
 import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
 import { seed } from './seed.ts'
+import { clearWay, socketFrom } from './socket.ts'
 
 const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in front of.
 
@@ -20,6 +22,7 @@ const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in 
 Environment:
   HOST            address to listen on          127.0.0.1
   PORT            port to listen on             8090 (0: any free one)
+  LISTEN          a Unix socket to listen at, in place of both: unix:/run/animals.sock
   DATABASE        the SQLite file               data/animals.db
   GATEWAY_SECRET  shared with the gateway; with it, requests that the gateway didn't sign get 403
   LOG_LEVEL       ${logLevels.join(' ')}   info
@@ -40,6 +43,7 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(help)
   const {
     HOST = '127.0.0.1',
+    LISTEN = '',
     DATABASE = 'data/animals.db',
     GATEWAY_SECRET,
     LOG_LEVEL,
@@ -47,6 +51,7 @@ async function main(): Promise<void> {
   } = process.env
   const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
   const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
+  const socket = socketFrom(LISTEN)
   const level = levelFrom(LOG_LEVEL ?? 'info')
   const fault = secretFault(GATEWAY_SECRET)
   if (fault) throw new Error(fault)
@@ -62,18 +67,27 @@ async function main(): Promise<void> {
     await spans?.close()
     database.close()
   })
-  if (!GATEWAY_SECRET && !isLoopback(HOST)) {
+  if (!GATEWAY_SECRET && socket === undefined && !isLoopback(HOST)) {
     app.log.warn(
       `listening on ${HOST} without GATEWAY_SECRET: every request that reaches it is served`,
     )
   }
   const weakness = secretWarning(GATEWAY_SECRET)
   if (weakness) app.log.warn(weakness)
+  if (socket !== undefined) return serveAt(app, socket)
   try {
     await serve(app, process, { host: HOST, port })
   } catch (error) {
     throw portInUse(error, 'PORT')
   }
+}
+
+/** Serves at a Unix socket, which its owner and group may use (0660). */
+async function serveAt(app: FastifyInstance, path: string): Promise<void> {
+  await clearWay(path)
+  const before = process.umask(0o117)
+  await serve(app, process, { path })
+  process.umask(before)
 }
 
 /** The settings of spans, for the collector that the environment names. */

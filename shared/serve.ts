@@ -12,6 +12,9 @@ export type Lifecycle = {
   send?: ((message: unknown) => unknown) | undefined
 }
 
+/** Where a server listens: at a port, or at the path of a Unix socket. */
+export type Place = Readonly<{ host: string; port: number }> | Readonly<{ path: string }>
+
 /** A Fastify app, or anything that listens and closes like one. */
 export type Served = Readonly<{
   server: Server
@@ -20,7 +23,7 @@ export type Served = Readonly<{
     warn: (about: object, message: string) => void
     error: (about: object, message: string) => void
   }>
-  listen(address: Readonly<{ host: string; port: number }>): Promise<string>
+  listen(place: Place): Promise<string>
   close(): Promise<unknown>
 }>
 
@@ -32,15 +35,14 @@ export type StopTimes = Readonly<{ drainMs: number; shutdownMs: number }>
 const usualTimes: StopTimes = { drainMs: 3_000, shutdownMs: 15_000 }
 
 export type ServeOptions = Readonly<{
-  host: string
-  port: number
   /** Gives the time limits, at the time of the stop. */
   times?: () => StopTimes
   /** Called at once when a stop begins. */
   stopping?: () => void
   /** Gives the reason for a disconnect of the parent; by default, that the parent has gone. */
   parting?: () => string | undefined
-}>
+}> &
+  Place
 
 /**
  * Listens, tells the parent process where, and drains on SIGTERM, SIGINT or when the parent is gone:
@@ -52,7 +54,6 @@ export async function serve(
   lifecycle: Lifecycle,
   options: ServeOptions,
 ): Promise<string> {
-  const { host, port } = options
   let stopping = false
   const connections = new Set<Socket>()
   const stop = (reason: string): void => {
@@ -80,13 +81,20 @@ export async function serve(
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  const url = await app.listen({ host, port })
+  const url = await listen(app, options)
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
   lifecycle.on('disconnect', () => stopping || stop(options.parting?.() ?? 'parent gone'))
   lifecycle.send?.({ listening: url })
   if (lifecycle.connected === false) stop('parent gone')
   return url
+}
+
+/** Listens, and tells where as a URL. */
+async function listen(app: Served, place: Place): Promise<string> {
+  if ('path' in place) return `unix:${await app.listen({ path: place.path })}`
+  const { host, port } = place
+  return app.listen({ host, port })
 }
 
 /** Ends a listening app without dropping a request, then closes it; `connections` are those that are open. */

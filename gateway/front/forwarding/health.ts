@@ -1,7 +1,7 @@
 import { connect, type NetConnectOpts } from 'node:net'
+import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings } from '../config/config.ts'
 import type { Target } from './target.ts'
-import { socketPathOf } from './target-url.ts'
 
 /** The time limit of a check. */
 const checkTimeoutMs = 2_000

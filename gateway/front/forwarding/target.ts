@@ -1,7 +1,8 @@
 import { Pool } from 'undici'
+import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../counts/meters.ts'
-import { originOf, socketPathOf, webUrlOf } from './target-url.ts'
+import { originOf, webUrlOf } from './target-url.ts'
 
 export type TargetOptions = Readonly<{
   settings: TargetSettings

@@ -9,8 +9,9 @@ import {
   verbOf,
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
+import { socketPathOf } from '../../../shared/unix-socket.ts'
 import { noRoute } from '../counts/labels.ts'
-import { socketPathOf, webUrlOf } from '../forwarding/target-url.ts'
+import { webUrlOf } from '../forwarding/target-url.ts'
 import { holderOf, windowRefusing } from '../counts/use.ts'
 import { answeredCost } from '../answered-cost.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'

@@ -1,6 +1,7 @@
 import { secretFault } from '../../../../shared/signature.ts'
+import { socketPathOf } from '../../../../shared/unix-socket.ts'
 import type { Config } from '../../../front/config/config.ts'
-import { originOf, socketPathOf } from '../../../front/forwarding/target-url.ts'
+import { originOf } from '../../../front/forwarding/target-url.ts'
 import type { Check, Finding } from '../../compare/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
