@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { METHODS } from 'node:http'
 import { inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Refusal } from '../../shared/refusal.ts'
@@ -8,6 +8,7 @@ import type { AnswerCost } from './limits/answer-cost.ts'
 import type { Config, OwnPaths, Route } from './config/config.ts'
 import { methodsTaken } from './http/methods.ts'
 import { notAllowed } from './forwarding/refusals.ts'
+import { rewriter } from './forwarding/rewrite.ts'
 import type { Forward } from './forwarding/route-forwarding.ts'
 import { byShape, pathFinder } from './http/path-finder.ts'
 import {
@@ -165,19 +166,15 @@ function refusing(make: () => Refusal): Answer {
 }
 
 /** Forwards a path of a route, rewritten where the route says so. `skipped` is the length of the prefix of the app. */
-function forwarder({ path, rewrite }: Route, forwardTo: Forward, skipped: number): Answer {
-  if (rewrite === undefined) return (request, reply) => forwardTo(request, reply, pathOf(request))
-  const from = skipped + withoutRest(path).length
-  const base = withoutRest(rewrite)
-  return (request: FastifyRequest, reply) =>
-    forwardTo(request, reply, base + pathOf(request).slice(from))
+function forwarder(route: Route, forwardTo: Forward, skipped: number): Answer {
+  if (route.rewrite === undefined) {
+    return (request, reply) => forwardTo(request, reply, pathOf(request))
+  }
+  const rewritten = rewriter(route, skipped)
+  return (request, reply) => forwardTo(request, reply, rewritten(pathOf(request)))
 }
 
 /** A path in Fastify's notation. */
 function urlOf(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
-}
-
-function withoutRest(path: string): string {
-  return path.slice(0, -'/*'.length)
 }

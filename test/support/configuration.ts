@@ -104,6 +104,7 @@ routes:
   - { path: /v1/ask, upstream: animals, cost: { estimate: 10, from: answer, atMost: 500 } }
   - { path: /v1/chat, upstream: animals, cost: { estimate: 10, from: { json: /usage/total_tokens, times: 0.1 } } }
   - { path: /old/*, upstream: animals, rewrite: /api/* }
+  - { path: /shop/*, upstream: animals, rewrite: / }
 deprecations:
   - operation: DELETE /v1/{a}
     since: 2025-12-05T10:00+01:00

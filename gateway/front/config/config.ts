@@ -104,7 +104,7 @@ export type Route = Readonly<{
   answerCost: AnswerCost | undefined
   /** The methods that this route forwards. */
   methods: readonly string[]
-  /** The prefix that replaces the fixed part of the path towards the backend, such as `/api/*`. */
+  /** What replaces the fixed part of the path towards the backend, such as `/api/*`; `/` takes it away. */
   rewrite: string | undefined
   bodyLimit: number
 }>

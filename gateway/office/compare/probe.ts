@@ -4,6 +4,7 @@ import type { Config, Probe, Route, UpstreamSettings } from '../../front/config/
 import { pathExpression } from '../../front/http/paths.ts'
 import { mostBytes, readBody, textOf } from './body.ts'
 import { reach } from '../../front/forwarding/health.ts'
+import { rewriter } from '../../front/forwarding/rewrite.ts'
 import { shapeBreaks, typeBreak } from './shape.ts'
 import type { Target } from '../../front/forwarding/target.ts'
 import { targetBeside } from './target-beside.ts'
@@ -121,9 +122,8 @@ function pathBehind({ method, target }: Probe, config: Config, upstream: Upstrea
     route.upstream === upstream.name &&
     route.methods.includes(method) &&
     pathExpression(route.path).test(path)
-  const rewritten = config.routes.find(leads)
-  if (rewritten?.rewrite === undefined) return target
-  return rewritten.rewrite.slice(0, -1) + target.slice(rewritten.path.length - 1)
+  const route = config.routes.find(leads)
+  return route ? rewriter(route)(path) + target.slice(path.length) : target
 }
 
 async function request(

@@ -75,14 +75,19 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
 /** The routes of a file, each with its methods. */
 export function routesFrom(written: CompleteFile['routes']): Route[] {
   const methods = methodsOf(written)
+  const stripped = new Set(written.filter(({ rewrite }) => rewrite === '/').map(placeOf))
   return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
     path,
     upstream,
     ...costTerms(cost),
     methods: methods[i] ?? [],
-    rewrite,
+    rewrite: rewrite ?? (stripped.has(placeOf({ path: `${path}/*`, upstream })) ? '/' : undefined),
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
   }))
+}
+
+function placeOf({ path, upstream }: Readonly<{ path: string; upstream: string }>): string {
+  return `${upstream} ${path}`
 }
 
 /** The plans of a file, by name. */

@@ -24,8 +24,8 @@ export function* routeRemarks(
     const setting = ['routes', i, 'path'] as const
     const fault = pathFault(written, () => quote(setting))
     if (fault !== undefined) yield mistake(setting, fault)
-    if (rewrite !== undefined && !written.endsWith('/*')) {
-      yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*')
+    if (rewrite !== undefined && rewrite !== '/' && !written.endsWith('/*')) {
+      yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*, or must be /')
     }
     if (rewrite !== undefined && written.includes('{')) {
       yield mistake(['routes', i, 'rewrite'], 'needs a path without {names}')

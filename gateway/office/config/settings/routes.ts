@@ -47,7 +47,10 @@ const operation = spelled(operationPattern, 'a method and a path, such as GET /v
 // It goes into a `Link` header, in which an angle bracket would end it.
 const link = spelled('^[^\\s<>"]+$', 'a path or a URL without spaces')
 /** The prefix that replaces the fixed part of a route's path. */
-const prefix = spelled('^(?:/[^/{}*:?#\\s]+)*/\\*$', 'a path that ends in /*, such as /api/*')
+const prefix = spelled(
+  '^(?:(?:/[^/{}*:?#\\s]+)*/\\*|/)$',
+  'a path that ends in /*, such as /api/*, or / alone',
+)
 
 export const routes = Type.Array(
   section({
@@ -69,7 +72,7 @@ export const routes = Type.Array(
     ),
     rewrite: optional(
       prefix,
-      'The prefix that replaces the fixed part of the path in requests to the backend.',
+      'The prefix that replaces the fixed part of the path in requests to the backend; / takes it away, also from the route of that part alone.',
     ),
     bodyLimit: optional(size, 'The largest request body.', '1MiB'),
   }),
