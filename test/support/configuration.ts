@@ -96,6 +96,7 @@ upstreams:
     health: { path: /well, every: 7s, unhealthyAfter: 7 }
     maxInFlight: 7
     fair: off
+    forward: { cookies: on, host: caller }
     tls: { ca: CERT }
     probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
 routes:

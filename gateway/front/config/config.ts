@@ -89,6 +89,9 @@ export type UpstreamSettings = Readonly<{
   maxInFlight: number
   /** Whether each caller is held to its share of `maxInFlight` while half of it is taken. */
   isFair: boolean
+  /** Whether callers' cookies, and the Host that they have asked, go to its backend. */
+  passesCookies: boolean
+  passesHost: boolean
   /** The certificates to trust in place of Node's own, as PEM. */
   ca: string | undefined
   probes: readonly Probe[]

@@ -8,6 +8,8 @@ export type Outgoing = Readonly<{
   method: string
   /** Path and query. */
   target: string
+  /** Its Host; `undefined` for the target's. */
+  host: string | undefined
   /** The id of the caller's key. */
   callerId: string
   /** Names and values in turn, without those for one connection alone. The first is an empty Host. */

@@ -91,6 +91,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const outgoing = {
       method,
       target: this.#target,
+      host: upstream.settings.passesHost ? raw.headers.host : undefined,
       callerId: this.record.caller?.id ?? '',
       headers,
       body,
@@ -124,7 +125,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const { location } = headers
     if (typeof location === 'string') {
       const { route, upstream } = this.forwarding
-      headers['location'] = locationFor(location, route, upstream.origins)
+      headers['location'] = locationFor(location, route, upstream.origins, this.#outgoing?.host)
     }
     const onlooker = this.forwarding.onlooker.current
     if (onlooker !== undefined) this.#show(onlooker, answer, headers)
@@ -139,13 +140,15 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   /** Shows an answer to the comparison that runs, if the request is in its sample. */
   #show(onlooker: Onlooker, { status, body }: BackendAnswer, headers: Headers): void {
     const { route, upstream } = this.forwarding
-    const { method, id: requestId } = this.request
+    const { method, id: requestId, headers: asked } = this.request
     // A WebSocket that was refused can't be asked for again.
     if (this.#outgoing?.upgrade || !onlooker.draws(upstream.settings.name, method)) return
     const { sentAtMs, answeredAtMs, caller } = this.record
     onlooker.follow({
       method,
       target: this.#target,
+      host: this.#outgoing?.host,
+      hasCookies: upstream.settings.passesCookies && asked.cookie !== undefined,
       requestId,
       route,
       status,
@@ -154,7 +157,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       callerId: caller?.id ?? '',
       response: this.reply.raw,
       ms: answeredAtMs - sentAtMs,
-      headersFor: (id) => this.#headers(undefined, id),
+      headersFor: (id) => this.#headers(undefined, id, false),
     })
   }
 
@@ -223,10 +226,14 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   }
 
   /** The headers for the backend: the caller's that may pass, and the gateway's own about the caller. */
-  #headers(body: CallerBody | Buffer | undefined, requestId = this.request.id): string[] {
+  #headers(
+    body: CallerBody | Buffer | undefined,
+    requestId = this.request.id,
+    passesCookies = this.forwarding.upstream.settings.passesCookies,
+  ): string[] {
     const { sign, clock, trustedProxies } = this.forwarding
     const { raw, method } = this.request
-    const headers = headersForBackend(raw)
+    const headers = headersForBackend(raw, passesCookies)
     addForwarded(headers, raw, trustedProxies)
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { plainAddress, type Ranges } from '../http/address.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
+import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
 import { unforwardable } from './refusals.ts'
 
 /** Headers for one connection only, in either direction. */
@@ -68,13 +69,20 @@ const isPassedBack = new BoundedMap<boolean>(1_000)
  * The headers of a caller's request for the backend, names and values in turn. They begin with an empty
  * Host, which the attempt fills in.
  */
-export function headersForBackend({ rawHeaders, headers }: IncomingMessage): string[] {
+export function headersForBackend(
+  { rawHeaders, headers }: IncomingMessage,
+  passesCookies: boolean,
+): string[] {
   const named = namesIn(headers.connection)
   const passed: string[] = []
   passed.push('host', '')
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]]
     if (isForBackend(name) && !named?.has(plainName(name))) passed.push(name, value)
+  }
+  if (passesCookies && headers.cookie !== undefined && !named?.has('cookie')) {
+    const cookies = cookiesForBackend(headers.cookie)
+    if (cookies !== undefined) passed.push('cookie', cookies)
   }
   return passed
 }
@@ -131,7 +139,7 @@ export function headersForCaller(headers: IncomingHttpHeaders, status: number): 
       const type = lastOf(value)
       if (type === undefined) return unforwardable(name, severalTypes)
       passed[name] = type
-    } else passed[name] = value
+    } else passed[name] = name === 'set-cookie' ? cookiesForCaller(value) : value
   }
   // Last, because after a length Node reads a Content-Disposition as UTF-8: it garbles some and refuses others.
   const length = headers['content-length']

@@ -1,10 +1,26 @@
 import type { Route } from '../config/config.ts'
 import { fixedPart } from './rewrite.ts'
 
-/** The `Location` of a backend's answer for the caller: the backend's own addresses become the gateway's. */
-export function locationFor(location: string, route: Route, origins: readonly string[]): string {
+/**
+ * The `Location` of a backend's answer for the caller: the backend's own addresses become the gateway's. `host` is the
+ * caller's Host, if the backend knows it: such an address keeps its scheme, because a backend may lead to https.
+ */
+export function locationFor(
+  location: string,
+  route: Route,
+  origins: readonly string[],
+  host?: string,
+): string {
+  const origin = host === undefined ? '' : originOfHost(location, host)
+  if (origin !== '') return origin + locationFor(location.slice(origin.length), route, [])
   const path = pathAt(location, origins)
   return path === undefined ? location : pathFor(path, route)
+}
+
+/** The origin of an address, if its host is this one; otherwise an empty text. */
+function originOfHost(address: string, host: string): string {
+  const [origin = '', named = ''] = /^https?:\/\/([^/?#\\]+)/i.exec(address) ?? []
+  return named.toLowerCase() === host.toLowerCase() ? origin : ''
 }
 
 /** The path of an address at the backend; `undefined` for any other address. */

@@ -8,6 +8,10 @@ export type Exchange = Readonly<{
   method: string
   /** Path and query at the backend. */
   target: string
+  /** The Host that the backend was sent; `undefined` for the target's. */
+  host: string | undefined
+  /** Whether cookies of the caller went along, which no other backend gets. */
+  hasCookies: boolean
   requestId: string
   callerId: string
   route: Route

@@ -42,10 +42,10 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   begin(): void {
     const { method, target: path, headers, body, upgrade } = this.#outgoing
     const { pool, host } = this.#target
-    headers[1] = host
+    headers[1] = this.#outgoing.host ?? host
     if (body instanceof CallerBody) this.#waitForBody(body)
     else this.#waitForAnswer()
-    const options = { method, path, headers, body: body ?? null }
+    const options = { method, path, headers, body: body ?? null, servername: host }
     pool.dispatch(upgrade ? { ...options, upgrade: 'websocket' } : options, this)
   }
 

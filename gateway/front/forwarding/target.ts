@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { buildConnector, Pool } from 'undici'
 import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../counts/meters.ts'
@@ -69,14 +69,16 @@ export class Target {
       // Each attempt keeps its time limits exactly; undici's own are coarse.
       headersTimeout: 0,
       bodyTimeout: 0,
-      // By TLS it would offer HTTP/2.
-      allowH2: false,
-      connect: {
-        timeout: timeouts.connectMs,
-        rejectUnauthorized: true,
-        ...(ca === undefined ? {} : { ca }),
-        ...(socketPath === undefined ? {} : { socketPath }),
-      },
+      connect: namedByOrigin(
+        buildConnector({
+          // By TLS it would offer HTTP/2.
+          allowH2: false,
+          timeout: timeouts.connectMs,
+          rejectUnauthorized: true,
+          ...(ca === undefined ? {} : { ca }),
+          ...(socketPath === undefined ? {} : { socketPath }),
+        }),
+      ),
     })
   }
 
@@ -162,4 +164,14 @@ export class Target {
     this.#healthSinceMs = Date.now()
     this.#changed(this, cause)
   }
+}
+
+type Connect = ReturnType<typeof buildConnector>
+
+/**
+ * Names the server by the origin in TLS. undici would go by the `servername` of requests or by their Host, which may be a
+ * caller's, and it ends a connection for a request with another one; so all requests have the same.
+ */
+function namedByOrigin(connect: Connect): Connect {
+  return (options, done) => connect({ ...options, servername: '' }, done)
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../../shared/refusal.ts'
+import { consoleCookie } from '../../front/forwarding/cookies.ts'
 import { clientAddress, plainAddress, Ranges } from '../../front/http/address.ts'
 
 /** How a browser reached the admin address: from which address, by https or not, and as which origin. */
@@ -35,11 +36,9 @@ export function originFault(
   )
 }
 
-const cookieName = 'tollgate_console'
-
 /** The name of the console's cookie. Over https no other port or host can set one with this prefix. */
 function cookieNameFor({ isHttps }: Pick<BrowserOrigin, 'isHttps'>): string {
-  return isHttps ? `__Host-${cookieName}` : cookieName
+  return isHttps ? `__Host-${consoleCookie}` : consoleCookie
 }
 
 /** The values of the console's cookies in a request. */

@@ -81,8 +81,8 @@ export class Mirror implements Onlooker {
 
   /** Asks the would-be backend the same, once the answer has ended. */
   follow(exchange: Exchange): void {
-    const { status, headers, body, response } = exchange
-    if (!isComparable(status, headers)) return void this.#unfit++
+    const { status, headers, body, response, hasCookies } = exchange
+    if (hasCookies || !isComparable(status, headers)) return void this.#unfit++
     if (this.#followed >= mostFollowed) return void this.#busy++
     this.#followed++
     const seen = watched(body)
@@ -107,13 +107,14 @@ export class Mirror implements Onlooker {
 
   async #compare(exchange: Exchange, body: KeptBody): Promise<void> {
     const { upstream } = this.#options
-    const { method, target, callerId, requestId, headersFor, status, route, ms } = exchange
+    const { method, target, host, callerId, requestId, headersFor, status, route, ms } = exchange
     const mirrored = randomUUID()
     const answer = await askOnce(
       this.#target,
       {
         method,
         target,
+        host,
         callerId,
         body: undefined,
         upgrade: false,
@@ -125,7 +126,7 @@ export class Mirror implements Onlooker {
     const breaks =
       'failure' in answer
         ? [answer.failure]
-        : await this.#breaks({ status, headers: exchange.headers, body }, answer, route)
+        : await this.#breaks({ status, headers: exchange.headers, body }, answer, exchange)
     if (this.#isOver) return
     // A query may hold what nobody else should read.
     const path = loggable(target.split('?', 1)[0] ?? '')
@@ -150,13 +151,17 @@ export class Mirror implements Onlooker {
   }
 
   /** The differences to the would-be backend's answer as a caller would see it. */
-  async #breaks(before: SeenAnswer, answer: WholeAnswer, route: Route): Promise<string[]> {
+  async #breaks(
+    before: SeenAnswer,
+    answer: WholeAnswer,
+    { route, host }: Exchange,
+  ): Promise<string[]> {
     const headers = headersForCaller(answer.headers, answer.status)
     if (headers instanceof Refusal)
       return [`callers would get ${headers.status}: ${headers.message}`]
     const { location } = headers
     if (typeof location === 'string') {
-      headers['location'] = locationFor(location, route, this.#origins)
+      headers['location'] = locationFor(location, route, this.#origins, host)
     }
     return differences(before, { ...answer, headers })
   }

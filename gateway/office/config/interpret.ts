@@ -140,7 +140,7 @@ function upstreamFrom(
   written: CompleteFile['upstreams'][string],
   read: ReadFiles,
 ): UpstreamSettings {
-  const { targets, swap, timeout, health, maxInFlight, fair, tls, probes } = written
+  const { targets, swap, timeout, health, maxInFlight, fair, forward, tls, probes } = written
   return {
     name,
     targets,
@@ -158,6 +158,8 @@ function upstreamFrom(
     },
     maxInFlight,
     isFair: fair === 'on',
+    passesCookies: forward.cookies === 'on',
+    passesHost: forward.host === 'caller',
     ca: tls && read.certificates(tls.ca),
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')

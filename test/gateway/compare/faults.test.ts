@@ -18,7 +18,7 @@ t.test(
     const server = createServer((_request, response) => {
       mirror.follow({
         ...{ method: 'GET', target: '/v1/x', requestId: 'r', callerId: 'c', route, status: 200 },
-        ...{ headers: {}, body: undefined, response, ms: 1 },
+        ...{ headers: {}, body: undefined, response, ms: 1, host: undefined, hasCookies: false },
         headersFor: () => {
           if (isFailing) throw new Error('a fault')
           return []

@@ -23,9 +23,10 @@ admin: { host: 0.0.0.0 }
 strangers: { perMinute: 2000 }
 bans: { grace: 60s }
 upstreams:
-  animals: { targets: [ "http://127.0.0.1:8090" ] }
+  animals: { targets: [ "http://127.0.0.1:8090" ], forward: { cookies: on } }
   plants:
     targets: [ "http://127.0.0.1:8091" ]
+    forward: { cookies: on, host: caller }
 routes:
   - { path: /v1/*, upstream: animals, cost: 60 }
   - { path: /v2/*, upstream: animals, cost: 50 }
@@ -39,9 +40,11 @@ drain: 30s
     '7:16: warning: admin.host is 0.0.0.0, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set',
     '8:25: warning: strangers.perMinute is never reached: perDay is 1000',
     '9:16: warning: bans.grace is a minute or longer: a key that goes on after its minute is used up is never banned',
+    "11:72: warning: upstreams.animals.forward.cookies is on: the backend gets all cookies that callers have for the gateway's host; the same go to plants",
     '13:5: warning: upstreams.plants isn’t used by any route',
-    '15:45: warning: routes[0].cost is more than some plans allow, whose keys get 403: free has 50 a day',
-    '17:8: warning: drain is longer than shutdown, which is 15s: requests still in flight after shutdown are cut',
+    "14:25: warning: upstreams.plants.forward.cookies is on: the backend gets all cookies that callers have for the gateway's host; the same go to animals",
+    '16:45: warning: routes[0].cost is more than some plans allow, whose keys get 403: free has 50 a day',
+    '18:8: warning: drain is longer than shutdown, which is 15s: requests still in flight after shutdown are cut',
   ]
   const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
   const lines = expected.map((line) => `${file}:${line}`)

@@ -248,7 +248,7 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
         first,
         {
           ...{ method: 'GET', target, callerId: 'k', headers: ['host', ''], body: undefined },
-          ...{ sentAtMs: performance.now(), upgrade: false },
+          ...{ sentAtMs: performance.now(), upgrade: false, host: undefined },
         },
         settings.timeouts,
         {

@@ -68,6 +68,20 @@ function knownOrigin(target: unknown): string | undefined {
   return url !== undefined && isTargetUrl(url) ? originOf(url) : undefined
 }
 
+/** Warns of backends that get callers' cookies: those of one host are no secret to any of them. */
+export function* cookieRemarks(file: Section): Generator<Remark> {
+  const upstreams = Object.entries(section(file['upstreams']))
+  const names = upstreams.flatMap(([name, upstream]) =>
+    section(section(upstream)['forward'])['cookies'] === 'on' ? [name] : [],
+  )
+  for (const name of names) {
+    const others = names.filter((each) => each !== name).join(', ')
+    const rest = others === '' ? '' : `; the same go to ${others}`
+    const sentence = `is on: the backend gets all cookies that callers have for the gateway's host${rest}`
+    yield warning(['upstreams', name, 'forward', 'cookies'], sentence)
+  }
+}
+
 /** Warns of upstreams that no route names: their author most likely believes them to be in use. */
 export function* unusedRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
   const used = entries.map(({ upstream }) => upstream)

@@ -31,6 +31,19 @@ const health = section({
   ),
 })
 
+const forward = section({
+  cookies: optional(
+    onOrOff,
+    'Whether callers’ cookies go to the backend, all but that of the operators’ console.',
+    'off',
+  ),
+  host: optional(
+    Type.Enum(['target', 'caller'], { expected: 'target or caller' }),
+    'The Host of requests: that of the target, or the one that the caller has asked.',
+    'target',
+  ),
+})
+
 const tls = section({
   ca: required(
     text,
@@ -61,6 +74,7 @@ const upstream = section(
       'Whether each key is held to its share of maxInFlight while half of it is taken.',
       'on',
     ),
+    forward: optional(forward, 'Parts of requests that a whole application may need.', {}),
     tls: optional(tls, 'How the certificates of https targets are checked.'),
     probes: optional(
       probes,

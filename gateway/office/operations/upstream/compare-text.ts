@@ -49,7 +49,9 @@ function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: Compar
   const left = [
     ...(busy > 0 ? [`${counted(busy)} because too many were under way`] : []),
     ...(unfit > 0
-      ? [`${counted(unfit)} whose answers can’t be compared (304, 412, 5xx, events)`]
+      ? [
+          `${counted(unfit)} whose answers can’t be compared (304, 412, 5xx, events, asked with cookies)`,
+        ]
       : []),
   ]
   return printable(
