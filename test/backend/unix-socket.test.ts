@@ -13,7 +13,7 @@ const secret = 'shared-by-both-services'
 
 /** Starts an animal store that listens at the path of a socket. */
 function startAt(t: Test, path: string, { listen = `unix:${path}`, umask = '022' } = {}) {
-  const env = { LISTEN: listen, DATABASE: join(t.testdir(), 'a.db'), GATEWAY_SECRET: secret }
+  const env = { LISTEN: listen, DATABASE: join(dirname(path), 'a.db'), GATEWAY_SECRET: secret }
   return startProcess(t, 'backend/main.ts', { env, shell: `umask ${umask}` })
 }
 
@@ -51,11 +51,12 @@ t.test(
 )
 
 t.test('its owner and group may use the socket, whatever the umask', async (t) => {
-  for (const umask of ['000', '022', '077']) {
+  const modes = ['000', '022', '077'].map(async (umask) => {
     const path = socketPathFor(t)
     await startAt(t, path, { umask }).url
-    t.equal((lstatSync(path).mode & 0o777).toString(8), '660', umask)
-  }
+    return (lstatSync(path).mode & 0o777).toString(8)
+  })
+  t.strictSame(await Promise.all(modes), ['660', '660', '660'])
 })
 
 t.test('a socket that a killed process has left behind is taken over', async (t) => {
@@ -90,14 +91,18 @@ t.test(
       `backend: LISTEN: ${file} is there, and isn't a socket. Name another path.\n`,
     )
     t.equal(readFileSync(file, 'utf8'), 'mine')
-    for (const listen of ['unix:animals.sock', '/run/a.sock', `unix:/${'x'.repeat(107)}`]) {
-      const wrong = startAt(t, path, { listen })
-      t.match(await wrong.ended, { code: 2 }, listen)
-      t.equal(
-        wrong.output(),
+    const wrong = ['unix:animals.sock', '/run/a.sock', `unix:/${'x'.repeat(107)}`]
+    const ends = wrong.map(async (listen) => {
+      const { ended, output } = startAt(t, path, { listen })
+      return [(await ended).code, output()]
+    })
+    t.strictSame(
+      await Promise.all(ends),
+      wrong.map((listen) => [
+        2,
         `backend: LISTEN must be unix:/path of at most 107 bytes, got "${listen}"\n`,
-      )
-    }
+      ]),
+    )
   },
 )
 
