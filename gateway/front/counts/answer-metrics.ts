@@ -1,6 +1,5 @@
 import { steadyWindows } from '../../../shared/windows.ts'
 import { answeredCost } from '../answered-cost.ts'
-
 import { beyondOf } from '../limits/beyond.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy } from '../limits/step.ts'

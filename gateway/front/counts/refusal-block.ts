@@ -7,7 +7,6 @@ import { limitOf } from '../limits/limits.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
 import { answeredCost } from '../answered-cost.ts'
-
 import type { Ended } from './ended.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */

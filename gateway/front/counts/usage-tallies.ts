@@ -1,6 +1,5 @@
 import { countsOf, type DayCounts } from './caller-counts.ts'
 import { answeredCost } from '../answered-cost.ts'
-
 import { beyondIn } from '../limits/beyond.ts'
 import type { Used } from './ended.ts'
 import type { RouteTallies } from './route-tallies.ts'
