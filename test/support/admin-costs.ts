@@ -15,6 +15,7 @@ export async function askCosts(t: Test): Promise<void> {
   const perDay = { limit: 1, beyond: 'meter', upTo: '900%' } as const
   const { headers, key } = await gateway.key({ limits: { perDay } })
   await gateway.call('GET', '/v1/x', undefined, { ...headers, 'x-request-id': key.id })
+  t.match((await ask('GET', '/admin/keys')).text, '"upTo":"900%"')
   await until(async () => (await ask('GET', `/admin/quota/${key.id}`)).text.includes('"beyond":6'))
   for (const path of ['/admin/usage', '/admin/ledger', `/admin/requests/${key.id}`]) {
     await until(async () => (await ask('GET', path)).text.includes('"estimate'))
