@@ -131,7 +131,7 @@ async function main(): Promise<void> {
     loaded,
     change: (config) => gateway.change(config),
     hindrances: (config) => hindrances(gateway.front.swaps, gateway.config, config),
-    onAttempt: noteReload({ gateway, metrics, file, isLeader, log: gateway.log, warn }),
+    onAttempt: noteReload({ gateway, metrics, isLeader, log: gateway.log, warn }),
   })
   const environment = { ...process.env }
   const thread = new OfficeThread({

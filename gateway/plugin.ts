@@ -11,7 +11,10 @@ import { letArrive } from '../shared/node/linger.ts'
 import type { RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './front/config/config.ts'
-import { readConfig, readObject, type Loaded } from './office/config/load.ts'
+import { openTollgate, type AppOptions } from './office/app/open.ts'
+import { configIn } from './office/app/reload.ts'
+import type { Tollgate } from './office/app/tollgate.ts'
+import type { Loaded } from './office/config/load.ts'
 import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
 import { openWings } from './wings.ts'
@@ -39,6 +42,10 @@ declare module 'fastify' {
     routeOf?: (request: FastifyRequest) => GuardedRoute
     /** Whether the path is one at which Tollgate itself answers callers: nothing is acted there, whatever the method. */
     isOwn?: boolean
+  }
+  interface FastifyInstance {
+    /** The operations on keys, quotas, bans and the configuration, where Tollgate is registered. */
+    tollgate: Tollgate
   }
 }
 
@@ -79,30 +86,37 @@ export const tollgate: FastifyPluginAsync<TollgateOptions> = fastifyPlugin(regis
 })
 
 async function register(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const { config, warnings } = configFrom(options)
+  const loaded = configFrom(options)
+  const { config, warnings } = loaded
   requireFit(app, config)
-  const { secret, clock = Date.now, refuse } = options
+  const { secret, clock = Date.now, refuse, stores } = options
+  const { log, server } = app
   const weakness = secretWarning(secret)
-  if (weakness) app.log.warn(weakness)
-  for (const warning of warnings) app.log.warn(warning)
-  const { stores } = options
-  const { front, close } = await openWings({ config, stores, secret, clock, log: app.log })
-  app.addHook('onClose', close)
+  if (weakness) log.warn(weakness)
+  for (const warning of warnings) log.warn(warning)
+  const { front, office, close } = await openWings({ config, stores, secret, clock, log })
+  let isClosed = false
+  app.addHook('onClose', () => {
+    isClosed = true
+    return close()
+  })
   // Open WebSockets would keep the app's server from closing.
   app.addHook('preClose', (done) => {
     front.upstreams.cutTunnels()
     done()
   })
-  await guard(app, {
+  const { change } = await guard(app, {
     config,
     front,
     sign: secret ? signer(secret) : undefined,
     clock,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],
   })
+  const wings = { front, office, server, secret, clock, log }
+  app.decorate('tollgate', openTollgate({ ...wings, loaded, change, isClosed: () => isClosed }))
 }
 
-function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings'> {
+function configFrom(options: TollgateOptions): AppOptions['loaded'] & Pick<Loaded, 'warnings'> {
   const names = Object.keys(options ?? {}).filter((name) => !fastifyOptions.includes(name))
   if (names.includes('prefix')) {
     throw new TypeError(
@@ -121,8 +135,7 @@ function configFrom(options: TollgateOptions): Pick<Loaded, 'config' | 'warnings
       throw new TypeError('Tollgate takes either "config" or "loaded", not both')
     return { config: loaded, warnings: [] }
   }
-  if (typeof config === 'string') return readConfig(config)
-  if (typeof config === 'object' && config !== null) return readObject(config)
+  if (config) return configIn(config)
   throw new TypeError(
     'Tollgate needs the option "config": the path of a configuration file, or its content as an object',
   )

@@ -8,7 +8,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { loggable } from '../../shared/log.ts'
 import type { Sign } from '../../shared/signature.ts'
 import { Ranges } from './http/address.ts'
-import type { Config } from './config/config.ts'
+import type { Config, Route } from './config/config.ts'
 import type { Front } from './front.ts'
 import { recorder, type Recorder } from './counts/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
@@ -26,14 +26,14 @@ import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
 import { admit } from './stages/5-admit.ts'
 import { retire } from './stages/6-retire.ts'
 import { act } from './stages/7-act.ts'
-import { addRoutes, type RouteSettings } from './routes.ts'
+import { addRoutes, type RouteOptions, type RouteSettings } from './routes.ts'
 import { announce } from './stages/9-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
 import { answeredCost } from './answered-cost.ts'
 import type { GuardedRoute, RequestRecord } from './request-record.ts'
 import type { Upstream } from './forwarding/upstream.ts'
 import type { Tracer } from './traces/tracer.ts'
-import type { UnderWay } from './forwarding/under-way.ts'
+import { UnderWay } from './forwarding/under-way.ts'
 import { inOrder, type StageName } from './way.ts'
 
 export type GuardOptions = Readonly<{
@@ -63,58 +63,129 @@ type RouteStages = Readonly<
   }
 >
 
-/** The parts that the routes of one configuration share, open until the app closes. */
+/** The parts that the routes of one configuration share, until it closes them. */
 type Opened = Readonly<{
   upstreams: ReadonlyMap<string, Upstream>
   tracer: Tracer | undefined
   trustedProxies: Ranges
   /** Gives the points of a request back that no backend has answered. */
   unanswered: (record: RequestRecord) => void
+  close: () => void
+}>
+
+/** The guard of an app whose routes stay. */
+export type Guarding = Readonly<{
+  /**
+   * Guards by another configuration, with the same routes and own paths, from the next request on. If it rejects, nothing
+   * has changed.
+   */
+  change: (config: Config) => Promise<void>
 }>
 
 /**
  * Guards the routes that the configuration forwards, and those of the app that ask for it with
  * `config: { tollgate: true }`. Other routes are left alone.
  */
-export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { config, front, sign, clock, isAlone = false, finish = [] } = options
-  await front.swaps.prepare(config)
-  const opened = await open(app, options)
-  const stages = new Stages(app, options, opened)
+export async function guard(app: FastifyInstance, options: GuardOptions): Promise<Guarding> {
+  const { isAlone = false, finish = [] } = options
+  const slots: Slot[] = []
+  let inForce = await openGeneration(app, options)
+  app.addHook('onClose', (_app, done) => {
+    inForce.close()
+    done()
+  })
   app.decorateRequest('tollgate', null)
   guardRoutes(app, (route) => {
-    const { announce, ...incoming } = stages.ofRoute(settingsOf(route), route.url)
+    const settings = settingsOf(route)
+    const stagesIn = ({ stages }: Generation): RouteStages => stages.ofRoute(settings, route.url)
+    const slot = { stagesIn, stages: stagesIn(inForce) }
+    if (!isAlone) slots.push(slot)
+    const { announce, ...incoming } = isAlone ? slot.stages : replaceable(slot)
     route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
   })
-  const { upstreams, trustedProxies, unanswered } = opened
+  const changeRoutes = await addRoutes(app, options.config, { ...inForce.routes, isAlone })
+  return {
+    async change(config) {
+      const next = await openGeneration(app, { ...options, config })
+      try {
+        const stages = slots.map(({ stagesIn }) => stagesIn(next))
+        const putInForce = await changeRoutes(config, next.routes)
+        putInForce()
+        slots.forEach((slot, i) => (slot.stages = stages[i] ?? slot.stages))
+      } catch (error) {
+        next.close()
+        throw error
+      }
+      const before = inForce
+      inForce = next
+      void before.underWay?.whenNone().then(() => before.close())
+    },
+  }
+}
+
+/** What one configuration makes of the routes of an app. */
+type Generation = Readonly<{
+  stages: Stages
+  routes: Omit<RouteOptions, 'isAlone'>
+  underWay: UnderWay | undefined
+  /** Ends it, after its last request. */
+  close: () => void
+}>
+
+async function openGeneration(app: FastifyInstance, options: GuardOptions): Promise<Generation> {
+  const { config, front, sign, clock, isAlone = false } = options
+  await front.swaps.prepare(config)
+  const underWay = isAlone ? options.underWay : new UnderWay()
+  const opened = await open(options)
+  const stages = new Stages(app, { ...options, underWay }, opened)
+  const { upstreams, trustedProxies, unanswered, close } = opened
   const { tunnels, onlooker } = front
   const forwarding = { trustedProxies, sign, clock, unanswered, tunnels, onlooker }
-  await addRoutes(app, config, {
-    guardedRoute: (settings) => stages.guardedRoute(settings),
-    forwardingOf(route) {
+  const routes = {
+    guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),
+    forwardingOf(route: Route) {
       const upstream = upstreams.get(route.upstream)
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
       return forwardTo(forwarding, route, upstream)
     },
-    isAlone,
     own: ownAnswers({ config, stores: front.stores, clock, log: app.log }),
-  })
+  }
+  return { stages, routes, underWay, close }
 }
 
-async function open(app: FastifyInstance, { config, front }: GuardOptions): Promise<Opened> {
+/** The stages of one route of an app, and how another configuration makes them. */
+type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
+
+/** Stages that look for those in force at each request. The gateway's own app, of which each configuration has one, needs none. */
+function replaceable(slot: Slot): RouteStages {
+  const now = (name: keyof typeof slot.stages & Exclude<StageName, 'forward' | 'announce'>) => {
+    const stage: onRequestHookHandler = function (request, reply, done): void {
+      const inForce = slot.stages[name]
+      if (inForce) void inForce.call(this, request, reply, done)
+      else done()
+    }
+    return stage
+  }
+  return {
+    follow: now('follow'),
+    screen: now('screen'),
+    preflight: now('preflight'),
+    authenticate: now('authenticate'),
+    admit: now('admit'),
+    retire: now('retire'),
+    act: now('act'),
+    announce(request, reply, payload, done) {
+      void slot.stages.announce.call(this, request, reply, payload, done)
+    },
+  }
+}
+
+async function open({ config, front }: GuardOptions): Promise<Opened> {
+  const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
   const upstreams = new Map(
     [...config.upstreams].map(([name, settings]) => [name, front.upstreams.acquire(settings)]),
   )
-  app.addHook('onClose', (_app, done) => {
-    upstreams.forEach((upstream) => front.upstreams.release(upstream))
-    done()
-  })
-  const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
-  app.addHook('onClose', (_app, done) => {
-    traced?.release()
-    done()
-  })
   return {
     upstreams,
     tracer: traced?.tracer,
@@ -124,6 +195,10 @@ async function open(app: FastifyInstance, { config, front }: GuardOptions): Prom
       if (!caller || !standing) return
       record.isGivenBack = true
       void front.quotas.giveBack(caller.quota, standing.decision)
+    },
+    close() {
+      upstreams.forEach((upstream) => front.upstreams.release(upstream))
+      traced?.release()
     },
   }
 }

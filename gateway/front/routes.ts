@@ -52,46 +52,66 @@ type PathRoutes = Readonly<{
   routeOf: (method: string) => GuardedRoute
 }>
 
+/** Makes the routes and endpoints of another configuration that has the same paths; the result puts them in force. */
+export type ChangeRoutes = (
+  config: Pick<Config, 'routes' | OwnPaths>,
+  options: Omit<RouteOptions, 'isAlone'>,
+) => Promise<() => void>
+
+/** The routes and endpoints by which an app answers. */
+type Answering = { endpoints: readonly OwnEndpoint[]; paths: readonly PathRoutes[] }
+
 /** Adds the routes of a configuration, and the endpoints at which the gateway itself answers. */
 export async function addRoutes(
   app: FastifyInstance,
   config: Pick<Config, 'routes' | OwnPaths>,
   options: RouteOptions,
-): Promise<void> {
-  const { own, isAlone } = options
+): Promise<ChangeRoutes> {
+  const { isAlone } = options
   if (isAlone) takeAllMethods(app)
-  const endpoints = ownEndpoints(config, own)
+  const endpoints = ownEndpoints(config, options.own)
   const methods = isAlone ? methodsTaken(config.routes) : app.supportedMethods
+  const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
+  const inForce: Answering = { endpoints, paths }
   void app.register((scope, _options, done) => {
-    addEndpoints(scope, endpoints, methods)
+    addEndpoints(scope, isAlone ? endpoints : replaceable(inForce), methods)
     done()
   })
-  const doors = await inPieces(proxyRoutes(config.routes, endpoints, app.prefix, options))
+  const doors = isAlone ? [doorToAll(paths, endpoints, options)] : doorsTo(inForce)
   await app.register(forward, { doors })
+  return async (config, options) => {
+    const endpoints = ownEndpoints(config, options.own)
+    const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
+    return () => void Object.assign(inForce, { endpoints, paths })
+  }
 }
 
-function* proxyRoutes(
+function* routesByPath(
   routes: readonly Route[],
-  endpoints: readonly OwnEndpoint[],
   prefix: string,
-  options: RouteOptions,
-): Pieces<ProxyRoute[]> {
+  options: Omit<RouteOptions, 'isAlone'>,
+): Pieces<PathRoutes[]> {
   const paths: PathRoutes[] = []
   for (const ofPath of byShape(routes)) {
     paths.push(routesOf(ofPath, prefix, options))
     if (paths.length % pathsAtOnce === 0) yield
   }
-  const doors = options.isAlone
-    ? [proxyRouteForAll(paths, endpoints, options)]
-    : paths.map(proxyRouteOf)
   if (paths.length > pathsAtOnce) yield
-  return doors
+  return paths
 }
 
 function takeAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
+}
+
+/** Endpoints whose answers are those in force at each request. */
+function replaceable(inForce: Answering): OwnEndpoint[] {
+  return inForce.endpoints.map((endpoint, i) => ({
+    ...endpoint,
+    handler: (request, reply) => (inForce.endpoints[i] ?? endpoint).handler(request, reply),
+  }))
 }
 
 function addEndpoints(
@@ -116,7 +136,7 @@ function addEndpoints(
 function routesOf(
   routes: readonly Route[],
   prefix: string,
-  { guardedRoute, forwardingOf }: RouteOptions,
+  { guardedRoute, forwardingOf }: Omit<RouteOptions, 'isAlone'>,
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
@@ -133,13 +153,17 @@ function routesOf(
   return { path, methods, routeOf: (method) => byMethod.get(method) ?? others }
 }
 
-/** A door for the routes of one path, beside other routes of the app. */
-function proxyRouteOf({ path, methods, routeOf }: PathRoutes): ProxyRoute {
-  return { url: urlOf(path), methods, routeOf: ({ method }) => routeOf(method) }
+/** A door for the routes of each path, beside other routes of the app. */
+function doorsTo(inForce: Answering): ProxyRoute[] {
+  return inForce.paths.map((routes, i) => ({
+    url: urlOf(routes.path),
+    methods: routes.methods,
+    routeOf: ({ method }) => (inForce.paths[i] ?? routes).routeOf(method),
+  }))
 }
 
 /** One door for everything: adding each path to Fastify's router, once for each method, took two thirds of a reload. */
-function proxyRouteForAll(
+function doorToAll(
   paths: readonly PathRoutes[],
   endpoints: readonly OwnEndpoint[],
   { guardedRoute }: RouteOptions,

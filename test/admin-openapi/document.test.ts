@@ -1,12 +1,7 @@
 import t from 'tap'
-import {
-  bodySchema,
-  isInPath,
-  parametersAt,
-  plainParameters,
-  withoutPath,
-} from '../../gateway/office/admin/given.ts'
+import { isInPath, parametersAt, withoutPath } from '../../gateway/office/admin/given.ts'
 import { operations as table } from '../../gateway/office/operations/all.ts'
+import { bodySchema, plainParameters } from '../../gateway/office/operations/members.ts'
 import { file, guarded, operations } from '../support/admin-contract.ts'
 import { startAdmin } from '../support/admin.ts'
 import { lintFaults, type Parameter } from '../support/openapi-document.ts'

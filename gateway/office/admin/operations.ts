@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Reloader } from '../config/reload.ts'
-import { refusalsOf } from '../explain/refusals-of.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { operations } from '../operations/all.ts'
-import { desksFor, type Desks } from '../operations/desks.ts'
 import type { Endpoint, GatewayContext } from '../operations/context.ts'
+import { gatewayContext } from '../operations/gateway-context.ts'
+import { plainParameters } from '../operations/members.ts'
 import type { ContentParameter, Parameters } from '../operations/parameter.ts'
 import { requireOneOf, type Operation } from '../operations/operation.ts'
 import type { OperatedGateway } from '../office.ts'
-import { examined } from '../config/desk.ts'
 import { nameOf } from '../config/check.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
@@ -17,15 +16,7 @@ import { addWithTypes, requireNothing, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
 import { type Operator } from './token.ts'
-import {
-  fromBody,
-  fromHeaders,
-  fromPath,
-  fromQuery,
-  parametersAt,
-  plainParameters,
-  withoutPath,
-} from './given.ts'
+import { fromBody, fromHeaders, fromPath, fromQuery, parametersAt, withoutPath } from './given.ts'
 import { operatorOf, roleScreen } from './require-token.ts'
 
 export type OperationsOptions = Readonly<{
@@ -163,34 +154,22 @@ function bodyOf(parameters: Parameters): ReadGiven {
 
 /** The context of an operation that the holder of a token asks for. */
 function contextOf(
-  { gateway, reloader, secret, clock, environment }: OperationsOptions,
+  { gateway, reloader, ...others }: OperationsOptions,
   operator: Operator,
   left: AbortSignal,
 ): GatewayContext {
   const by = operator.name
-  const { config, front } = gateway
-  const { stores, flushCounts, recentRefusals, self } = front
-  const own = { refusals: recentRefusals, gateway: self.name }
-  let desks: Desks | undefined
   return {
+    ...gatewayContext({ ...others, gateway, by }),
     gateway,
     reloader,
     by,
     operator,
     left,
-    config,
-    stores: () => stores,
-    desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
-    secret,
-    clock,
-    examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
     inForce: async () => {
       const { config: shown, lines } = await reloader.desk('view')
       return { shown, lineOf: (path) => lines[nameOf(path)] }
     },
-    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
-    flush: flushCounts,
-    progress: () => () => undefined,
   }
 }
 

@@ -65,18 +65,27 @@ export function configOf(written: ConfigFile): Config {
   return readObject(written).config
 }
 
-/** Like `configOf`, with warnings. Messages have no line and column. */
-export function readObject(written: ConfigFile): Pick<Loaded, 'config' | 'warnings'> {
-  const placeless = (lines: readonly string[]): string[] =>
-    lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
+/** Like `configOf`, with the places of its settings. Messages have no line and column. */
+export function readObject(written: ConfigFile): Loaded {
   try {
-    const { config, warnings } = load(JSON.stringify(written), undefined, 'config')
-    return { config, warnings: placeless(warnings) }
+    const loaded = load(JSON.stringify(written), undefined, 'config')
+    return {
+      ...loaded,
+      warnings: placeless(loaded.warnings),
+      fault: (remarks) => withoutPlaces(loaded.fault(remarks)),
+    }
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const mistakes = placeless(error.mistakes)
-    throw new ConfigError(mistakes.join('\n'), { cause: error, mistakes })
+    throw error instanceof ConfigError ? withoutPlaces(error) : error
   }
+}
+
+function withoutPlaces(error: ConfigError): ConfigError {
+  const mistakes = placeless(error.mistakes)
+  return new ConfigError(mistakes.join('\n'), { cause: error, mistakes })
+}
+
+function placeless(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/^config:\d+:\d+: /, ''))
 }
 
 /** The configuration from a text; messages call it `name`. */

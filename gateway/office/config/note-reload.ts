@@ -2,7 +2,7 @@ import type { Log } from '../../../shared/log.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { noterFor } from '../../front/records/audit.ts'
 import type { ConfigNews } from '../notices/config-news.ts'
-import type { Reloaded, ReloadOptions } from './reload.ts'
+import type { OnAttempt, Reloaded } from './reload.ts'
 
 export type NoteReloadOptions = Readonly<{
   gateway: Readonly<{
@@ -10,7 +10,6 @@ export type NoteReloadOptions = Readonly<{
     office: Readonly<{ notices: Readonly<{ config: ConfigNews }> }>
   }>
   metrics: Readonly<{ reloaded: (result: Reloaded) => void }>
-  file: string
   /** Whether this process writes what one worker writes for all. */
   isLeader: boolean
   log: Log
@@ -19,10 +18,10 @@ export type NoteReloadOptions = Readonly<{
 }>
 
 /** Makes the function that tells of each attempt to reload: metrics, audit, notices and log. */
-export function noteReload(options: NoteReloadOptions): ReloadOptions['onAttempt'] {
-  const { gateway, metrics, file, isLeader, log, warn } = options
+export function noteReload(options: NoteReloadOptions): OnAttempt {
+  const { gateway, metrics, isLeader, log, warn } = options
   const news = gateway.office.notices.config
-  return (result, { hash, mistakes }, { by, candidate }) => {
+  return (result, { file, hash, mistakes }, { by, candidate }) => {
     metrics.reloaded(result)
     const change = result === 'changed' ? candidate?.change : undefined
     if (change && isLeader) {

@@ -31,12 +31,21 @@ export type ReloadOptions = Readonly<{
   change: (config: Config) => Promise<void>
   /** Settings that something under way keeps from being changed as a configuration would. */
   hindrances: (config: Config) => readonly Fault[]
-  /** Called after each attempt to reload. */
-  onAttempt: (result: Reloaded, state: ConfigState, attempt: Attempt) => void
+  onAttempt: OnAttempt
 }>
 
+/** Called after each attempt to reload. */
+export type OnAttempt = (
+  result: Reloaded,
+  state: Pick<ConfigState, 'file' | 'hash' | 'mistakes'>,
+  attempt: Attempt,
+) => void
+
 /** One attempt to reload: its author, and the configuration that was read, if it has no mistakes. */
-export type Attempt = Readonly<{ by: string; candidate: Candidate | undefined }>
+export type Attempt = Readonly<{
+  by: string
+  candidate: Pick<Candidate, 'warnings' | 'change'> | undefined
+}>
 
 /** The author of reloads that follow the file by themselves. */
 const watcher = 'the file'

@@ -3,10 +3,10 @@ import type { Key } from '../../front/keys/key.ts'
 import type { ResolvedKey } from '../../front/keys/reference.ts'
 import type { FoundRefusals } from '../explain/refusals-of.ts'
 import { dayMs, minuteMs } from '../../../shared/windows.ts'
-import type { CommandContext } from './context.ts'
+import type { Context } from './context.ts'
 import { tokenWarning } from './keys/texts.ts'
 import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
-import { anyText, past, timelineDays } from './kinds.ts'
+import { anyText, past, timelineDays, type TimeAt } from './kinds.ts'
 import { ofCommandLine, WrongInput } from './operation.ts'
 import { nothingText, requestsText } from './requests/show.ts'
 
@@ -43,32 +43,8 @@ export const explain = ofCommandLine({
     },
   },
   role: 'read',
-  run: async (context, { what, at: timeAt, days }) => {
-    const now = context.clock()
-    const at = timeAt?.(now)
-    requireTime(now, at, days)
-    const lookUp = await keyOf(context, what)
-    const { key, byToken } = lookUp
-    // A token is no id of a request, and isn't shown around.
-    const requests = byToken ? { why: '' } : await requestsOf(context, what)
-    const isRequest = 'answers' in requests && requests.answers.length > 0
-    if (isRequest && key) throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
-    if (isRequest) return { requests }
-    if (!key) {
-      const why = 'why' in requests ? requests.why : nothingText(what, requests)
-      throw new KeyMistake(`${lookUp.why}; and ${why}`, 'not_found')
-    }
-    const [from, to] =
-      at === undefined
-        ? [now - (days ?? mostDays) * dayMs, now]
-        : [at - aroundMs, Math.min(now, at + aroundMs)]
-    const timeline = await timelineOf(context, key, from, to)
-    return {
-      timeline,
-      warning: byToken ? `${tokenWarning(key)}. keys find reads a token safely.` : undefined,
-    }
-  },
-  json: ({ requests, timeline }: Found) => requests ?? timeline,
+  run: explanationOf,
+  json: explanationJson,
   text: ({ requests, timeline, warning }: Found, { clock }) => {
     const texts = [
       requests && requestsText(requests, clock()),
@@ -79,6 +55,41 @@ export const explain = ofCommandLine({
   },
 })
 
+/** Finds what an id is of, and explains that. */
+export async function explanationOf(
+  context: Context,
+  { what, at: timeAt, days }: Asked,
+): Promise<Found> {
+  const now = context.clock()
+  const at = timeAt?.(now)
+  requireTime(now, at, days)
+  const lookUp = await keyOf(context, what)
+  const { key, byToken } = lookUp
+  // A token is no id of a request, and isn't shown around.
+  const requests = byToken ? { why: '' } : await requestsOf(context, what)
+  const isRequest = 'answers' in requests && requests.answers.length > 0
+  if (isRequest && key) throw new KeyMistake(ambiguousText(what, requests, key), 'conflict')
+  if (isRequest) return { requests }
+  if (!key) {
+    const why = 'why' in requests ? requests.why : nothingText(what, requests)
+    throw new KeyMistake(`${lookUp.why}; and ${why}`, 'not_found')
+  }
+  const [from, to] =
+    at === undefined
+      ? [now - (days ?? mostDays) * dayMs, now]
+      : [at - aroundMs, Math.min(now, at + aroundMs)]
+  const timeline = await timelineOf(context, key, from, to)
+  return {
+    timeline,
+    warning: byToken ? `${tokenWarning(key)}. keys find reads a token safely.` : undefined,
+  }
+}
+
+/** An explanation for programs: of a request, or of a key. */
+export function explanationJson({ requests, timeline }: Found) {
+  return requests ?? timeline
+}
+
 /** Throws if a time was asked for that can't be told of. */
 function requireTime(nowMs: number, at: number | undefined, days: number | undefined): void {
   if (at === undefined) return
@@ -88,19 +99,17 @@ function requireTime(nowMs: number, at: number | undefined, days: number | undef
     throw new WrongInput('--at is longer ago than the 7 days that are kept')
 }
 
-type Found = {
-  requests?: FoundRefusals
-  timeline?: KeyTimeline
-  warning?: string | undefined
-}
+type Asked = Readonly<{ what: string; at?: TimeAt | undefined; days?: number | undefined }>
+
+type Found = Readonly<
+  | { requests: FoundRefusals; timeline?: undefined; warning?: undefined }
+  | { requests?: undefined; timeline: KeyTimeline; warning: string | undefined }
+>
 
 type Unknown = Readonly<{ why: string }>
 
 /** The refusals with an id, or why they can't be looked for. A key must be explained even if no gateway runs. */
-async function requestsOf(
-  { refusalsOf }: CommandContext,
-  id: string,
-): Promise<FoundRefusals | Unknown> {
+async function requestsOf({ refusalsOf }: Context, id: string): Promise<FoundRefusals | Unknown> {
   try {
     return await refusalsOf(id)
   } catch (error) {
@@ -109,7 +118,7 @@ async function requestsOf(
 }
 
 async function keyOf(
-  { desks }: CommandContext,
+  { desks }: Context,
   reference: string,
 ): Promise<Partial<ResolvedKey & Unknown>> {
   try {

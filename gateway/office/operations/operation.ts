@@ -149,7 +149,7 @@ export type WorkingOperation = Anywhere | OfGateway | OfCommandLine
 export type Operation = WorkingOperation | OfTerminal
 
 /** An operation and the type of its answer for programs, which is in no value: pages read it by `AnswerOf`. */
-type Answering<Json> = Operation & Readonly<{ answer?: Json }>
+export type Answering<Json> = Operation & Readonly<{ answer?: Json }>
 
 export type AnswerOf<Each extends Answering<unknown>> = NonNullable<Each['answer']>
 

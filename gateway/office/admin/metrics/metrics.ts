@@ -1,5 +1,5 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
-import type { Reloaded, Reloader } from '../../config/reload.ts'
+import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
 import { addRequests, addSpans } from './requests.ts'
 import { counter, gauge } from './series.ts'
@@ -23,7 +23,7 @@ type Gatherer = Readonly<{ gather: () => Promise<readonly unknown[]> }>
 
 export type MetricsOptions = Readonly<{
   /** The state of the configuration's file. */
-  state: () => Reloader['state']
+  state: () => Pick<ConfigState, 'hash' | 'mistakes'>
   /** How often the office's thread was replaced. */
   officeRestarts?: () => number
   others?: Gatherer | undefined

@@ -1,0 +1,65 @@
+import { isOf } from '../../../shared/schema.ts'
+import { mistakesIn } from '../config/check.ts'
+import { ConfigDocument } from '../config/document.ts'
+import { isLine } from '../../front/keys/settings.ts'
+import type { Context } from '../operations/context.ts'
+import { Listed } from '../operations/listed.ts'
+import { bodySchema, fromMembers, parametersOf } from '../operations/members.ts'
+import { requireOneOf, WrongInput, type Answering } from '../operations/operation.ts'
+
+/** Gives the context of one author; throws when the app is closed. */
+export type ContextFor = (by: string) => Context
+
+/** The author of changes that name none. */
+const usualAuthor = 'app'
+
+/** Runs an operation with what an app gives it, and resolves to its result for programs. */
+export async function ask<Json>(
+  operation: Answering<Json>,
+  contextFor: ContextFor,
+  given: object = {},
+  key?: string,
+): Promise<Json> {
+  const { by, members } = authored(operation, given)
+  const context = contextFor(by)
+  const values = valuesOf(operation, members, key !== undefined)
+  if (key !== undefined) values['key'] = (await context.desks().keys.find(text(key))).key
+  requireOneOf(operation, values, (name) => name)
+  if (operation.where !== 'anywhere') throw new Error(`${operation.name} can't be asked in an app`)
+  const json = (await operation.run(context, values)).json()
+  // The type of an operation's answer is that of its JSON.
+  return (json instanceof Listed ? await json.wholeJson() : json) as Json
+}
+
+/** The author of a change, and the other members. */
+function authored(
+  { name, changes = false }: Answering<unknown>,
+  given: object,
+): Readonly<{ by: string; members: object }> {
+  if (!changes) return { by: usualAuthor, members: given }
+  const { by = usualAuthor, ...members } = given as Readonly<Record<string, unknown>>
+  if (typeof by === 'string' && isLine(by)) return { by, members }
+  throw new WrongInput(`${name}: by must be a line of 1 to 255 characters, none of them invisible`)
+}
+
+/** The values of an operation's parameters. Throws with all mistakes. */
+function valuesOf(
+  { name, parameters }: Answering<unknown>,
+  given: object,
+  hasKey: boolean,
+): Record<string, unknown> {
+  const named = parametersOf(parameters, hasKey)
+  const schema = bodySchema(named)
+  // As JSON, a date is a text, and a member without a value is absent.
+  const json = JSON.stringify(given)
+  const members: unknown = JSON.parse(json)
+  if (isOf(schema, members)) return fromMembers(named)(members)
+  const mistakes = mistakesIn(ConfigDocument.read(json), schema)
+  const sentences = mistakes.map(({ sentence }) => sentence.replace(/^the file/, 'the object'))
+  throw new WrongInput(`${name}: ${sentences.join('; ')}`)
+}
+
+function text(key: unknown): string {
+  if (typeof key === 'string') return key
+  throw new WrongInput('name a key by its id, its name or its token, as a text')
+}

@@ -1,0 +1,83 @@
+import { KeyMistake } from '../../front/keys/mistake.ts'
+import { liftBan } from '../operations/bans/lift.ts'
+import { listBans } from '../operations/bans/list.ts'
+import { setBan } from '../operations/bans/set.ts'
+import { explanationJson, explanationOf } from '../operations/explain.ts'
+import { changeKey } from '../operations/keys/change.ts'
+import { createKey } from '../operations/keys/create.ts'
+import { disableKey } from '../operations/keys/disable.ts'
+import { enableKey } from '../operations/keys/enable.ts'
+import { findKey } from '../operations/keys/find.ts'
+import { listKeys } from '../operations/keys/list.ts'
+import { revokeKey } from '../operations/keys/revoke.ts'
+import { rotateKey } from '../operations/keys/rotate.ts'
+import { showKey } from '../operations/keys/show.ts'
+import { grantQuota } from '../operations/quota/grant.ts'
+import { resetQuota } from '../operations/quota/reset.ts'
+import { showQuota } from '../operations/quota/show.ts'
+import type { ManyEdited } from '../operations/keys/many.ts'
+import type { Answering } from '../operations/operation.ts'
+import type { KeyDetails } from '../operations/quota-desk.ts'
+import { ask, type ContextFor } from './ask.ts'
+import type { BanOperations, KeyOperations, QuotaOperations, Tollgate } from './tollgate.ts'
+
+/** The operations that an app has, each by the entry of the table that the command line and the admin API have, too. */
+export function operationsOfApp(
+  contextFor: ContextFor,
+): Pick<Tollgate, 'keys' | 'quotas' | 'bans' | 'explain'> {
+  return {
+    keys: keyOperations(contextFor),
+    quotas: quotaOperations(contextFor),
+    bans: banOperations(contextFor),
+    explain: async (what) => explanationJson(await explanationOf(contextFor('app'), { what })),
+  }
+}
+
+function keyOperations(contextFor: ContextFor): KeyOperations {
+  const changed =
+    (operation: Answering<KeyDetails | ManyEdited>) =>
+    async (key: string, changes: object = {}): Promise<KeyDetails> => {
+      const answer = await ask(operation, contextFor, changes, key)
+      if ('standing' in answer) return answer
+      throw new Error(`${operation.name} has changed many keys, and one was named`)
+    }
+  return {
+    create: (settings) => ask(createKey, contextFor, settings),
+    show: (key) => ask(showKey, contextFor, {}, key),
+    async find(token) {
+      try {
+        const { key, works } = await ask(findKey, contextFor, { token })
+        return { ...key, works }
+      } catch (error) {
+        if (error instanceof KeyMistake && error.code === 'not_found') return undefined
+        throw error
+      }
+    },
+    // Its type says which of both results a filter has.
+    list: ((filter: object = {}) => ask(listKeys, contextFor, filter)) as KeyOperations['list'],
+    change: changed(changeKey),
+    rotate: (key, options) => ask(rotateKey, contextFor, options, key),
+    disable: changed(disableKey),
+    enable: changed(enableKey),
+    revoke: changed(revokeKey),
+  }
+}
+
+function quotaOperations(contextFor: ContextFor): QuotaOperations {
+  return {
+    show: (key) => ask(showQuota, contextFor, {}, key),
+    reset: (key, options) => ask(resetQuota, contextFor, options, key),
+    grant: (key, grant) => ask(grantQuota, contextFor, grant, key),
+  }
+}
+
+function banOperations(contextFor: ContextFor): BanOperations {
+  return {
+    list: () => ask(listBans, contextFor),
+    set: (key, ban) => ask(setBan, contextFor, ban, key),
+    lift: async (key, options) => {
+      const { id } = await ask(liftBan, contextFor, options, key)
+      return { id, lifted: true }
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import Fastify from 'fastify'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { KeyChange, NewGrant, NewKey } from '../../../gateway/office/app/tollgate.ts'
+import type { keyChange, newKey } from '../../../gateway/office/operations/keys/settings.ts'
+import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
+import type { limitNames } from '../../../shared/windows.ts'
+import { mine } from '../../support/plugin.ts'
+
+const plans = { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, perDay: 10_000 } }
+
+/** An app with one guarded route, as somebody would write it. */
+async function start(t: Test, more: object = {}) {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const store = { file: join(t.testdir(), 'gateway.db') }
+  const options = { config: { plans, store, routes: [] }, ...more } as TollgateOptions
+  await app.register(tollgate, options)
+  app.get('/mine', mine, ({ tollgate }) => tollgate?.caller?.name ?? '')
+  const ask = (key: string) =>
+    app.inject({ url: '/mine', headers: { authorization: `Bearer ${key}` } })
+  return { app, ask, operations: app.tollgate }
+}
+
+t.test('an app makes, finds, changes, rotates and revokes keys', async (t) => {
+  const { ask, operations } = await start(t)
+  const { keys } = operations
+  const made = await keys.create({
+    name: 'Ada',
+    plan: 'free',
+    account: 'acme',
+    limits: { perMinute: 5 },
+    expiresAt: new Date('2100-01-01T00:00:00Z'),
+    note: undefined,
+  })
+  t.match(made, { id: /^key_|./, key: /^tg_/, plan: 'free' })
+  t.strictSame(Object.keys(made), ['id', 'key', 'plan'], 'as with --json')
+  const { key, id } = made
+  t.match(await ask(key), { statusCode: 200, body: 'Ada', headers: { 'x-ratelimit-limit': '5' } })
+
+  const shown = { id, name: 'Ada', account: 'acme', expiresAt: '2100-01-01T00:00:00.000Z' }
+  t.match(await keys.show('Ada'), shown, 'by its name')
+  t.match(await keys.show(key), { ...shown, standing: { minute: { used: 1 } } }, 'by its token')
+  t.match(await keys.find(key), { id, works: true })
+  t.equal(await keys.find('tg_nobody'), undefined)
+  t.match(await keys.list(), [{ id, limits: { perMinute: 5 } }])
+  t.strictSame(await keys.list({ plan: 'pro' }), [])
+  t.match(await keys.list({ limit: 1 }), { keys: [{ id }], next: null })
+
+  t.match(await keys.change(id, { plan: 'pro', limits: null, account: null }), { plan: 'pro' })
+  t.match(await ask(key), { headers: { 'x-ratelimit-limit': '300' } })
+  const rotated = await keys.rotate(id, { overlap: '0', by: 'ada' })
+  t.match([(await ask(key)).statusCode, (await ask(rotated.key)).statusCode], [401, 200])
+  t.match(await keys.find(key), { id, works: false })
+  t.match(await keys.disable(id), { state: 'disabled' })
+  t.equal((await ask(rotated.key)).statusCode, 401)
+  t.match(await keys.enable(id), { state: 'active' })
+  t.match(await keys.revoke(id), { state: 'revoked' })
+  t.equal((await ask(rotated.key)).statusCode, 401)
+  t.strictSame(await keys.list(), [])
+  t.match(await keys.list({ all: true }), [{ id, state: 'revoked' }])
+
+  const { lines } = (await operations.explain(id)) as { lines: { what: string; by: string }[] }
+  const by = lines.map(({ what, by }) => [what, by].join(' '))
+  t.ok(by.includes('keys.create app') && by.includes('keys.rotate ada'), 'the audit names authors')
+})
+
+t.test('an app shows, resets and grants quotas, and sets and lifts bans', async (t) => {
+  const { ask, operations } = await start(t)
+  const { keys, quotas, bans } = operations
+  const { key, id } = await keys.create({ name: 'Me', plan: 'free' })
+  await ask(key)
+  t.match(await quotas.show(id), { name: 'Me', minute: { limit: 60, used: 1 } })
+  t.match(await quotas.grant(id, { perDay: 50, note: 'sorry' }), {
+    day: { limit: 1050 },
+    grants: [{ perDay: 50, by: 'app', note: 'sorry' }],
+  })
+  t.match(await quotas.reset('Me'), { minute: { used: 0 } })
+  t.match(await bans.set(id, { for: '1h', by: 'ada' }), { id, name: 'Me' })
+  const banned = await ask(key)
+  t.equal(banned.statusCode, 429)
+  t.match(await bans.list(), [{ id, name: 'Me' }])
+  const requestId = String(banned.headers['x-request-id'])
+  t.match(await operations.explain(requestId), { answers: [{ code: 'key_banned', key: id }] })
+  t.strictSame(await bans.lift(id), { id, lifted: true })
+  t.equal((await ask(key)).statusCode, 200)
+  const text = await operations.metrics()
+  t.match(text, /^tollgate_requests_total\{.*status="200".*\} 2$/m)
+  t.match(text, /^tollgate_config_refused 0$/m)
+})
+
+t.test('a mistake says what is wrong, has a code, and changes nothing', async (t) => {
+  const { operations } = await start(t)
+  const { keys, quotas, bans } = operations
+  const wrong = async (promise: Promise<unknown>, code: string, message: RegExp | string) =>
+    t.rejects(promise, { code, message })
+  const name = 'Me'
+  const given = (members: object) => members as NewKey
+  await wrong(keys.create(given({ name })), 'invalid_request', 'keys create: plan is missing')
+  await wrong(
+    keys.create(given({ name, plan: 'free', acount: 'x', limits: { perMinute: 0 } })),
+    'invalid_request',
+    /^keys create: the object has no setting "acount"; did you mean account\?; limits\.perMinute must be/,
+  )
+  await wrong(keys.create({ name, plan: 'gold' }), 'invalid_request', /plan "gold"/)
+  await wrong(keys.create({ name, plan: 'free', by: 'a\nb' }), 'invalid_request', /by must be/)
+  t.strictSame(await keys.list(), [])
+  await wrong(keys.show('nobody'), 'not_found', /nobody/)
+  await wrong(keys.show(5 as unknown as string), 'invalid_request', /name a key by its id/)
+  await wrong(keys.find('a b'), 'invalid_request', /no white space/)
+  const { id } = await keys.create({ name, plan: 'free' })
+  await wrong(keys.change(id, {}), 'invalid_request', /no change was given/)
+  await wrong(bans.set(id, { for: 'long' }), 'invalid_request', /for must be a duration/)
+  await wrong(bans.lift(id), 'not_found', /isn’t banned/)
+  await wrong(quotas.grant(id, {}), 'invalid_request', /needs points/)
+  await keys.revoke(id)
+  await wrong(keys.rotate(id), 'conflict', /revoked/)
+})
+
+t.test('after the app has closed they say so', async (t) => {
+  const { app, operations } = await start(t)
+  await app.close()
+  const closed = /^the app is closed/
+  await t.rejects(operations.keys.list(), { message: closed })
+  await t.rejects(operations.keys.find('x'), { message: closed })
+  await t.rejects(operations.bans.list(), { message: closed })
+  await t.rejects(operations.explain('x'), { message: closed })
+  await t.rejects(operations.reload({ plans, routes: [] }), { message: closed })
+  await t.rejects(operations.metrics(), { message: closed })
+})
+
+type Group<Name> = Name extends `${infer Of}.${string}` ? Of : Name
+type Exact<One, Other> = [One, Other] extends [Other, One] ? true : false
+
+t.test('their types have the members that the operations take', (t) => {
+  const ofNew: Exact<Exclude<keyof NewKey, 'by' | 'monthFrom'>, Group<keyof typeof newKey>> = true
+  const ofChange: Exact<
+    Exclude<keyof KeyChange, 'by' | 'monthFrom'>,
+    Group<keyof typeof keyChange>
+  > = true
+  const ofGrant: Exact<Exclude<keyof NewGrant, 'by' | 'note'>, (typeof limitNames)[number]> = true
+  t.ok(ofNew && ofChange && ofGrant, 'the compiler says so')
+  t.end()
+})
