@@ -67,11 +67,16 @@ export interface TollgateOptions {
   readonly secret?: string | undefined
   /** The time in milliseconds; `Date.now` by default. */
   readonly clock?: Clock
+  /**
+   * Finds the key of a request in place of the headers in `keys.from`; `undefined` if it has none. If it throws, the request
+   * gets 503.
+   */
+  readonly keyOf?: (request: FastifyRequest) => string | undefined
   /** Makes the body of a refusal, for an app whose errors don't look like `{ code, message, status }`. */
   readonly refuse?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown
 }
 
-const optionNames = ['config', 'loaded', 'stores', 'secret', 'clock', 'refuse'] as const
+const optionNames = ['config', 'loaded', 'stores', 'secret', 'clock', 'keyOf', 'refuse'] as const
 
 /** Fastify adds these to the options of every plugin. */
 const fastifyOptions = ['logLevel', 'logSerializers']
@@ -89,7 +94,11 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const loaded = configFrom(options)
   const { config, warnings } = loaded
   requireFit(app, config)
-  const { secret, clock = Date.now, refuse, stores } = options
+  const { secret, clock = Date.now, keyOf, refuse, stores } = options
+  for (const [name, option] of Object.entries({ keyOf, refuse })) {
+    if (option === undefined || typeof option === 'function') continue
+    throw new TypeError(`Tollgate’s option "${name}" must be a function, got ${typeof option}`)
+  }
   const { log, server } = app
   const weakness = secretWarning(secret)
   if (weakness) log.warn(weakness)
@@ -110,6 +119,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     front,
     sign: secret ? signer(secret) : undefined,
     clock,
+    keyOf,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],
   })
   const wings = { front, office, server, secret, clock, log }

@@ -37,6 +37,7 @@ export type RefusalCode = keyof typeof statusByCode
 export type Reason =
   | 'no_header'
   | 'malformed_token'
+  | 'two_tokens'
   | 'bad_check'
   | 'unknown_token'
   | 'expired'
@@ -57,6 +58,7 @@ export type Reason =
   | 'sunset'
   | 'brownout'
   | 'store'
+  | 'app'
   | 'refused'
   | 'reset'
   | 'bad_header'

@@ -14,10 +14,13 @@ import { recorder, type Recorder } from './counts/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
+import { ownKeyHeaders } from './forwarding/headers.ts'
 import { forwardTo } from './forwarding/route-forwarding.ts'
 import { ownAnswers } from './portal/endpoints.ts'
 import { guardRoutes, settingsOf } from './guarded-routes.ts'
 import { corsFrom, type Cors } from './http/cors.ts'
+import { titled } from './http/key-header.ts'
+import { tokenSource, type KeyOf, type TokenOf } from './http/token-source.ts'
 import { costTerms } from './limits/answer-cost.ts'
 import { follow } from './stages/1-follow.ts'
 import { preflight } from './stages/3-preflight.ts'
@@ -42,6 +45,8 @@ export type GuardOptions = Readonly<{
   /** Signs forwarded requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
+  /** An app's own way to find the key of a request. */
+  keyOf?: KeyOf | undefined
   /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
   /** Whether the app is the gateway's own, without other routes. */
@@ -138,10 +143,15 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   await front.swaps.prepare(config)
   const underWay = isAlone ? options.underWay : new UnderWay()
   const opened = await open(options)
-  const stages = new Stages(app, { ...options, underWay }, opened)
+  const { from } = config.keys
+  const tokenOf = tokenSource({ from, keyOf: options.keyOf })
+  const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   const { upstreams, trustedProxies, unanswered, close } = opened
   const { tunnels, onlooker } = front
-  const forwarding = { trustedProxies, sign, clock, unanswered, tunnels, onlooker }
+  const keyHeaders = ownKeyHeaders(from)
+  const forwarding = {
+    ...{ trustedProxies, sign, clock, keyHeaders, unanswered, tunnels, onlooker },
+  }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),
     forwardingOf(route: Route) {
@@ -149,7 +159,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
       return forwardTo(forwarding, route, upstream)
     },
-    own: ownAnswers({ config, stores: front.stores, clock, log: app.log }),
+    own: ownAnswers({ config, stores: front.stores, tokenOf, clock, log: app.log }),
   }
   return { stages, routes, underWay, close }
 }
@@ -212,7 +222,7 @@ class Stages {
   readonly #guarded: Pick<RouteStages, 'authenticate' | 'retire' | 'announce'>
   readonly #open: Pick<RouteStages, 'authenticate' | 'announce'>
 
-  constructor(app: FastifyInstance, options: GuardOptions, opened: Opened) {
+  constructor(app: FastifyInstance, options: GuardOptions, opened: Opened, tokenOf: TokenOf) {
     const { config, front, clock } = options
     const { directory, strangers, lastUses } = front
     this.#options = options
@@ -226,6 +236,7 @@ class Stages {
     const isForPages = config.cors.origins.length > 0
     const plans = new ConfiguredPlans(config)
     const ietf = config.ietfHeaders
+    const keyHeaders = config.keys.from.map(titled)
     this.#shared = {
       screen: screen({ refuseStranger }),
       preflight: isForPages ? preflight({ cors, strangers, addressOf }) : undefined,
@@ -233,14 +244,15 @@ class Stages {
     this.#guarded = {
       authenticate: authenticate({
         ...{ directory, strangers, plans, addressOf, refuseStranger, lastUses, clock },
+        ...{ tokenOf, keyHeaders },
       }),
       retire: retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
-      announce: announce({ ietf, find, cors }),
+      announce: announce({ ietf, find, cors, keyHeaders }),
     }
     this.#open = {
       authenticate: letAnybodyIn(strangers, addressOf),
       // Its path may fit a deprecated operation, which it isn't.
-      announce: announce({ ietf, find: () => undefined, cors }),
+      announce: announce({ ietf, find: () => undefined, cors, keyHeaders }),
     }
   }
 
@@ -310,7 +322,7 @@ function recorderOf(app: FastifyInstance, { config, front, clock }: GuardOptions
 }
 
 function corsOf(app: FastifyInstance, config: Config): Cors {
-  return corsFrom(config.cors, (origin) =>
+  return corsFrom(config.cors, config.keys.from.map(titled), (origin) =>
     app.log.info(
       { origin: loggable(origin) },
       'a page of an origin that is not in cors.origins sent a request: its browser hides the answers',

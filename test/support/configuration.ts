@@ -83,7 +83,7 @@ plans:
     perMonth: { limit: 9, beyond: meter, upTo: unlimited }
 strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
-keys: { cache: 7 }
+keys: { cache: 7, from: [ Authorization, X-API-Key ] }
 quota: { path: /me }
 usage: { path: /mine, routes: true }
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }

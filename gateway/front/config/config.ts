@@ -156,12 +156,13 @@ export type Config = Readonly<{
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
   bans: BanRules
-  keys: Readonly<{ cache: number }>
+  /** The size of the cache, and the headers in which a key may come, in lower case. */
+  keys: Readonly<{ cache: number; from: readonly string[] }>
   upstreams: ReadonlyMap<string, UpstreamSettings>
-  /** The path at which callers read their own limits. */
-  quotaPath: string
-  /** The path at which callers read their own usage. */
-  usagePath: string
+  /** The path at which callers read their own limits, unless that is off. */
+  quotaPath: string | undefined
+  /** The path at which callers read their own usage, unless that is off. */
+  usagePath: string | undefined
   /** Whether the ledger tells the use of routes apart. */
   usageByRoute: boolean
   portal: PortalSettings | undefined

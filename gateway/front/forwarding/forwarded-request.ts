@@ -231,9 +231,9 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     requestId = this.request.id,
     passesCookies = this.forwarding.upstream.settings.passesCookies,
   ): string[] {
-    const { sign, clock, trustedProxies } = this.forwarding
+    const { sign, clock, trustedProxies, keyHeaders } = this.forwarding
     const { raw, method } = this.request
-    const headers = headersForBackend(raw, passesCookies)
+    const headers = headersForBackend(raw, passesCookies, keyHeaders)
     addForwarded(headers, raw, trustedProxies)
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)

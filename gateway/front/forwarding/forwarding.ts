@@ -12,6 +12,8 @@ export type ForwardingOptions = Readonly<{
   /** Signs requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
+  /** The headers of keys beside `Authorization`; `undefined` without any. */
+  keyHeaders: ReadonlySet<string> | undefined
   /** Called for a request that was admitted and then could not be answered. */
   unanswered: (record: RequestRecord) => void
   tunnels: Tunnels

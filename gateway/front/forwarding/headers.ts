@@ -4,43 +4,7 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
 import { unforwardable } from './refusals.ts'
-
-/** Headers for one connection only, in either direction. */
-const hopByHop =
-  'connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings'
-
-/**
- * Headers that no backend sees: those for this connection alone, a caller's credentials, and those in which
- * proxies tell address, user, certificate, URL or method. Such headers have many names, each is believed by
- * some backend, and only the gateway may say these things.
- */
-const withheldFromBackend = new Set(
-  [
-    hopByHop,
-    'host content-length expect authorization cookie proxy x-request-id',
-    // The client's address.
-    'x-real-ip x-client-ip client-ip x-cluster-client-ip true-client-ip x-true-client-ip x-originating-ip',
-    'cf-connecting-ip cf-connecting-ipv6 cf-pseudo-ipv4 fastly-client-ip fly-client-ip do-connecting-ip',
-    'incap-client-ip x-sucuri-clientip x-azure-clientip x-azure-socketip x-nf-client-connection-ip',
-    'x-vercel-forwarded-for x-vercel-proxied-for x-proxyuser-ip wl-proxy-client-ip',
-    // URL and method.
-    'x-rewrite-url x-rewrite-uri x-override-url x-host x-http-host-override x-http-destinationurl',
-    'x-scheme x-url-scheme front-end-https x-http-method x-http-method-override x-method-override',
-    // A user or certificate that another proxy would have checked.
-    'x-anonymous-consumer x-credential-identifier x-arr-clientcert x-client-cert',
-  ]
-    .join(' ')
-    .split(' '),
-)
-const familiesWithheldFromBackend = new RegExp(
-  `^(?:${[
-    'x-caller|x-gateway|proxy',
-    '(?:x-)?forwarded|x-original|x-envoy|x-appengine',
-    '(?:x-)?remote|x-webauth|x-auth-request|x-authenticated|x-authentik|x-consumer|x-pomerium|tailscale-user',
-    'cf-access|x-goog-iap|x-goog-authenticated-user|x-ms-client-principal|x-ms-token|x-amzn-oidc|x-amzn-mtls',
-    '(?:x-)?ssl|client-cert',
-  ].join('|')})(?:-|$)`,
-)
+import { hopByHop, isWithheld, plainName } from './withheld-headers.ts'
 
 /** Headers that no caller sees: a backend's limits, its software, and those for its connection alone. */
 const withheldFromCaller = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
@@ -67,18 +31,20 @@ const isPassedBack = new BoundedMap<boolean>(1_000)
 
 /**
  * The headers of a caller's request for the backend, names and values in turn. They begin with an empty
- * Host, which the attempt fills in.
+ * Host, which the attempt fills in. `keyHeaders` are left out as well.
  */
 export function headersForBackend(
   { rawHeaders, headers }: IncomingMessage,
   passesCookies: boolean,
+  keyHeaders?: ReadonlySet<string>,
 ): string[] {
   const named = namesIn(headers.connection)
   const passed: string[] = []
   passed.push('host', '')
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]]
-    if (isForBackend(name) && !named?.has(plainName(name))) passed.push(name, value)
+    if (!isForBackend(name) || named?.has(plainName(name))) continue
+    if (!keyHeaders?.has(plainName(name))) passed.push(name, value)
   }
   if (passesCookies && headers.cookie !== undefined && !named?.has('cookie')) {
     const cookies = cookiesForBackend(headers.cookie)
@@ -87,11 +53,16 @@ export function headersForBackend(
   return passed
 }
 
+/** The headers of keys that only the configuration names, as `headersForBackend` takes them; `undefined` if there are none. */
+export function ownKeyHeaders(from: readonly string[]): ReadonlySet<string> | undefined {
+  const own = from.map(plainName).filter((name) => !isWithheld(name))
+  return own.length > 0 ? new Set(own) : undefined
+}
+
 function isForBackend(name: string): boolean {
   const cached = isPassedOn.get(name)
   if (cached !== undefined) return cached
-  const spelled = plainName(name)
-  const may = !withheldFromBackend.has(spelled) && !familiesWithheldFromBackend.test(spelled)
+  const may = !isWithheld(name)
   isPassedOn.set(name, may)
   return may
 }
@@ -158,17 +129,6 @@ function lastOf(types: readonly string[]): string | undefined {
   const isClear =
     types.every((each) => each === last) || types.every((each) => mediaType.test(each))
   return isClear ? last : undefined
-}
-
-/**
- * A name in the form in which all servers agree: some turn `-`, or any character but letters and digits, into
- * `_` when they make variables of headers.
- */
-function plainName(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
 }
 
 /** The headers that a `Connection` header names; `undefined` for `keep-alive` and `close` alone. */

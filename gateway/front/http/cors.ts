@@ -25,13 +25,15 @@ const rememberedSeconds = '600'
 const mostUnlisted = 100
 
 /**
- * The CORS headers of a configuration; none without `cors.origins`. `unlisted` is called once for each origin that
+ * The CORS headers of a configuration; none without `cors.origins`. `keyHeaders` are those in which keys come. `unlisted` is called once for each origin that
  * isn't allowed, because its pages only see that a fetch has failed.
  */
 export function corsFrom(
   { origins }: CorsSettings,
+  keyHeaders: readonly string[],
   unlisted: (origin: string) => void = () => undefined,
 ): Cors {
+  const usual = [...keyHeaders, 'Content-Type'].join(', ')
   const all = origins.includes('*')
   const some = new Set(origins)
   const reported = new Set<string>()
@@ -63,7 +65,7 @@ export function corsFrom(
         allowed && {
           ...allowed,
           'access-control-allow-methods': methods,
-          'access-control-allow-headers': wanted || 'Authorization, Content-Type',
+          'access-control-allow-headers': wanted || usual,
           'access-control-max-age': rememberedSeconds,
         }
       )

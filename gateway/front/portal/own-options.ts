@@ -1,11 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
+import type { TokenOf } from '../http/token-source.ts'
 import type { Stores } from '../stores/stores.ts'
 
 export type OwnOptions = Readonly<{
   config: Config
   stores: Stores
+  /** Finds the token of a request. */
+  tokenOf: TokenOf
   clock: Clock
   log: FastifyBaseLogger
 }>

@@ -4,7 +4,7 @@ import type { Config, PortalSettings } from '../config/config.ts'
 import { pageDocuments } from '../http/own-paths.ts'
 import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
 import type { Answer } from '../request-record.ts'
-import { termsOf } from './terms.ts'
+import { keyHeaderOf, termsOf } from './terms.ts'
 
 const folder = fileURLToPath(new URL('./page', import.meta.url))
 
@@ -27,8 +27,24 @@ export function pageAnswers(config: Config, portal: PortalSettings): ReadonlyMap
   answers.set(`${path}/`, (_request, reply) => reply.redirect(`../${basename(path)}`, 308))
   const json = (name: string, text: string): void =>
     add(`${path}/${name}`, new PageFile(name, Buffer.from(text)))
-  json(pageDocuments.openapi, document)
+  json(pageDocuments.openapi, documentFor(document, keyHeaderOf(config)))
   json(pageDocuments.terms, JSON.stringify(termsOf(config, portal)))
   for (const [name, file] of files.files) add(`${path}/${name}`, file)
   return answers
+}
+
+/** A document whose bearer tokens come in the header in which callers are told to send their keys. */
+function documentFor(document: string, { name, before }: ReturnType<typeof keyHeaderOf>): string {
+  if (before !== '') return document
+  return JSON.stringify(JSON.parse(document), (_key, value: unknown) =>
+    isBearer(value)
+      ? { type: 'apiKey', in: 'header', name, description: value.description }
+      : value,
+  )
+}
+
+function isBearer(value: unknown): value is Readonly<{ description?: string }> {
+  if (typeof value !== 'object' || value === null) return false
+  const { type, scheme } = value as Readonly<Record<string, unknown>>
+  return type === 'http' && typeof scheme === 'string' && scheme.toLowerCase() === 'bearer'
 }

@@ -3,7 +3,6 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { waitText } from '../../../shared/times.ts'
 import { durationFrom } from '../../../shared/units.ts'
-import { bearerToken } from '../http/bearer.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
@@ -42,7 +41,7 @@ export type OwnRotation = Readonly<{
  * Answers `POST /v1/key/rotate`: a caller gives its own key a new token. The old one goes on for an hour at least, and
  * until it has ended nobody rotates again with the key: whoever has stolen a token can't lock its owner out at once.
  */
-export function rotation({ config, stores, clock, log }: OwnOptions): Answer {
+export function rotation({ config, stores, tokenOf, clock, log }: OwnOptions): Answer {
   const { keys: store, audit, quota } = stores
 
   /** The audit as it is written for this key. The token is given out also if the audit can't be written. */
@@ -77,8 +76,9 @@ export function rotation({ config, stores, clock, log }: OwnOptions): Answer {
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { caller, standing, forbidden } = request.tollgate ?? {}
-    const token = bearerToken(request.raw.rawHeaders)
-    if (!caller || !standing || !token) throw new Error('a rotation comes after admit')
+    const token = tokenOf(request)
+    if (!caller || !standing || typeof token !== 'string')
+      throw new Error('a rotation comes after admit')
     if (forbidden) return refuse(reply, restricted(forbidden))
     if (standing.decision.verdict === 'banned') return refuse(reply, banned())
     const overlapMs = overlapIn(request.body)

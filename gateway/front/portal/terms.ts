@@ -2,6 +2,7 @@ import type { Config, PortalSettings, Route } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { longWindows, type LimitName } from '../../../shared/windows.ts'
 import { keyPaths } from '../http/own-paths.ts'
+import { authorization, titled } from '../http/key-header.ts'
 import { limitedIn, limitsView, type Limits } from '../limits/limits.ts'
 import type { Plan, PlanOperation } from '../limits/plan.ts'
 
@@ -10,12 +11,12 @@ import type { Plan, PlanOperation } from '../limits/plan.ts'
  * with a later sunset are nobody else's business.
  */
 export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
-  const { plans, strangers, bans, nearPercents, quotaPath, usagePath, routes, deprecations } =
-    config
+  const { plans, strangers, bans, nearPercents, routes, deprecations } = config
   return {
     path,
-    quotaPath,
-    usagePath,
+    keyHeader: keyHeaderOf(config),
+    quotaPath: config.quotaPath ?? null,
+    usagePath: config.usagePath ?? null,
     rotatePath: canRotate ? keyPaths.rotate : null,
     plans: [...plans.values()].map(planView),
     strangers: limitsView(strangers),
@@ -34,6 +35,12 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
 }
 
 export type Terms = ReturnType<typeof termsOf>
+
+/** The header in which callers are told to send their keys, and what stands before a key in it. */
+export function keyHeaderOf({ keys: { from } }: Pick<Config, 'keys'>) {
+  const [first = authorization] = from
+  return { name: titled(first), before: first === authorization ? 'Bearer ' : '' }
+}
 
 function planView({ name, limits, included, bans, operations = [], methods, paths }: Plan) {
   return {

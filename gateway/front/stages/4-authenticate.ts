@@ -9,7 +9,8 @@ import { Refusal, type Reason } from '../../../shared/refusal.ts'
 import { logOf } from '../../../shared/request-log.ts'
 import { pathOf } from '../../../shared/service.ts'
 import { actFrom } from '../acts/act.ts'
-import { bearerToken } from '../http/bearer.ts'
+import { authorization, titled } from '../http/key-header.ts'
+import type { NoToken, TokenOf } from '../http/token-source.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
@@ -21,6 +22,10 @@ import { refuse, type RequestRecord } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
 export type AuthenticateOptions = Readonly<{
+  /** Finds the token of a request. */
+  tokenOf: TokenOf
+  /** The headers in which keys come, as documents spell them. */
+  keyHeaders: readonly string[]
   directory: KeyDirectory
   strangers: Strangers
   plans: ConfiguredPlans
@@ -47,17 +52,18 @@ export function authenticate(options: AuthenticateOptions): onRequestHookHandler
 class Authentication {
   readonly #options: AuthenticateOptions
   readonly #unplannedKeys: LogThrottle
+  readonly #tokenless: TokenlessRefusals
 
   constructor(options: AuthenticateOptions) {
     this.#options = options
+    this.#tokenless = tokenlessRefusals(options.keyHeaders)
     this.#unplannedKeys = new LogThrottle(options.clock, everyMinuteMs)
   }
 
   begin(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { directory, strangers, addressOf, refuseStranger } = this.#options
-    const token = bearerToken(request.raw.rawHeaders)
-    if (token === undefined) return refuseStranger(request, reply, missing)
-    if (token === null) return refuseStranger(request, reply, notBearer)
+    const { tokenOf, directory, strangers, addressOf, refuseStranger } = this.#options
+    const token = tokenOf(request)
+    if (typeof token !== 'string') return this.#refuseTokenless(token, request, reply)
     const caller = directory.recall(token)
     if (caller) return this.#letIn(caller, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) {
@@ -69,10 +75,15 @@ class Authentication {
     this.#lookUp(token, request, reply, done)
   }
 
+  #refuseTokenless({ why }: NoToken, request: FastifyRequest, reply: FastifyReply): void {
+    if (why === 'failed') return this.#refuseUnchecked('app', request, reply)
+    this.#options.refuseStranger(request, reply, this.#tokenless[why])
+  }
+
   #lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const looked = this.#options.directory.look(token)
     const decide = (result: LookUp): void => {
-      if (result === 'unavailable') this.#refuseUnchecked(request, reply)
+      if (result === 'unavailable') this.#refuseUnchecked('store', request, reply)
       else if (result === 'unknown') this.#options.refuseStranger(request, reply, unknown)
       else this.#letIn(result, request, reply, done)
     }
@@ -144,10 +155,10 @@ class Authentication {
     void refuse(reply, refusal)
   }
 
-  #refuseUnchecked(request: FastifyRequest, reply: FastifyReply): void {
+  #refuseUnchecked(reason: Reason, request: FastifyRequest, reply: FastifyReply): void {
     const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
     const headers = { 'retry-after': secondsUntilBack }
-    const refusal = new Refusal('service_unavailable', sentence, headers).because('store')
+    const refusal = new Refusal('service_unavailable', sentence, headers).because(reason)
     this.#tellAsStranger(request, reply, refusal)
   }
 }
@@ -169,19 +180,34 @@ const unplanned = refusing(
   'The plan of your key is not offered any more.',
 )
 
-const missing = refusing(
-  'no_header',
-  'missing_api_key',
-  'Send your API key: "Authorization: Bearer <API_KEY>".',
-  challenging(challenge),
-)
+type TokenlessRefusals = Readonly<Record<Exclude<NoToken['why'], 'failed'>, () => Refusal>>
 
-const notBearer = refusing(
-  'malformed_token',
-  'invalid_api_key',
-  'Write your API key after the word Bearer, in one header: "Authorization: Bearer <API_KEY>".',
-  challenging(`${challenge}, error="invalid_token"`),
-)
+/** The refusals of requests without a token. Sentences name the first header. */
+function tokenlessRefusals([first = '', ...others]: readonly string[]): TokenlessRefusals {
+  const isBearer = first === titled(authorization)
+  const line = `"${first}: ${isBearer ? 'Bearer ' : ''}<API_KEY>"`
+  const how = isBearer ? 'after the word Bearer' : 'alone'
+  const all = [first, ...others].join(' and ')
+  return {
+    missing: refusing(
+      'no_header',
+      'missing_api_key',
+      `Send your API key: ${line}.`,
+      challenging(challenge),
+    ),
+    malformed: refusing(
+      'malformed_token',
+      'invalid_api_key',
+      `Write your API key ${how}, in one header: ${line}.`,
+      challenging(`${challenge}, error="invalid_token"`),
+    ),
+    differing: refusing(
+      'two_tokens',
+      'invalid_request',
+      `Send one API key: those in ${all} differ.`,
+    ),
+  }
+}
 
 // Callers get one and the same answer for all of these, so that nobody can find out which keys there are.
 const malformed = invalid('malformed_token')

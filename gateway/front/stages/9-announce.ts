@@ -6,10 +6,16 @@ import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders } from '../limits/headers.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
 
-export type AnnounceOptions = Readonly<{ ietf: boolean; find: FindDeprecation; cors: Cors }>
+export type AnnounceOptions = Readonly<{
+  ietf: boolean
+  find: FindDeprecation
+  cors: Cors
+  /** The headers in which keys come. */
+  keyHeaders: readonly string[]
+}>
 
 /** Puts the gateway's own headers on every answer, refusals included. They replace the backend's. */
-export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandler {
+export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     const { standing, terms, act } = request.tollgate ?? {}
@@ -26,7 +32,7 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
     if (deprecated) {
       reply.headers(deprecated.headers)
       addLinks(reply, deprecated.links)
-      if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated)
+      if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated, keyHeaders)
     }
     if (act?.isActed) reply.header('x-gateway-acted', act.text)
     done(null, payload)
@@ -34,8 +40,12 @@ export function announce({ ietf, find, cors }: AnnounceOptions): onSendHookHandl
 }
 
 /** Keeps caches from giving one caller's answer of an operation with extensions to another caller. */
-function keepApart(reply: FastifyReply, { extension }: Announced): void {
-  reply.header('vary', variedBy('Authorization', reply.getHeader('vary')))
+function keepApart(
+  reply: FastifyReply,
+  { extension }: Announced,
+  keyHeaders: readonly string[],
+): void {
+  for (const name of keyHeaders) reply.header('vary', variedBy(name, reply.getHeader('vary')))
   // Some shared caches don't look at `Vary`.
   if (extension) reply.header('cache-control', madePrivate(reply.getHeader('cache-control')))
 }

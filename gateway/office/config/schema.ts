@@ -1,12 +1,12 @@
 import { Type } from '../../../shared/schema.ts'
-import { cors, headers, portal, quota, usage } from './settings/callers.ts'
+import { cors, headers, keys, portal, quota, usage } from './settings/callers.ts'
 import { admin, notices, traces } from './settings/operators.ts'
 import { bans, plans, strangers } from './settings/plans.ts'
 import { deprecations, routes } from './settings/routes.ts'
 import { optional, required, section } from './settings/setting.ts'
 import { store } from './settings/store.ts'
 import { upstreams } from './settings/upstreams.ts'
-import { count, duration, port, spelled, text } from './settings/values.ts'
+import { duration, port, spelled, text } from './settings/values.ts'
 
 const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
   expected: 'a whole number from 1 to 256, or auto',
@@ -51,17 +51,7 @@ export const fileSchema = section({
     {},
   ),
   bans: optional(bans, 'When a key that goes on after refusals is banned, and for how long.', {}),
-  keys: optional(
-    section({
-      cache: optional(
-        count,
-        'The number of keys that each gateway keeps in memory, to spare look-ups in the store.',
-        100_000,
-      ),
-    }),
-    'The cache of keys in each gateway.',
-    {},
-  ),
+  keys: optional(keys, 'Where keys come from, and the cache of them in each gateway.', {}),
   upstreams: optional(upstreams, 'The backends behind the gateway, by name.', {}),
   routes: required(routes, 'The paths that the gateway forwards, and their upstreams.'),
   deprecations: optional(deprecations, 'Operations that callers should stop using.', []),

@@ -25,7 +25,8 @@ type Say = (refusal: KeptRefusal) => string
 const sentences: Readonly<Partial<Record<Why, Say>>> = {
   no_header: () => 'No API key was sent.',
   malformed_token: () =>
-    'The Authorization header has no API key in it: a token is cut, or not after the word Bearer.',
+    'The header for it has no API key in it: a token is cut, or in Authorization not after the word Bearer.',
+  two_tokens: () => 'Two headers had API keys that differ.',
   bad_check: () => 'The token is mistyped or invented: its check doesn’t fit.',
   unknown_token: () => 'No key has this token.',
   expired: (refusal) => `The key ${nameOf(refusal)} has expired.`,
@@ -53,6 +54,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
   store: () => 'The store was out of reach.',
+  app: () => 'The app’s own function that finds keys failed: its log has the error.',
   refused: (refusal) => `${targetOf(refusal)} accepted no connection.`,
   reset: (refusal) =>
     `${targetOf(refusal)} closed the connection, or sent no valid HTTP${after(refusal)}.`,

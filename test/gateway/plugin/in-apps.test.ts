@@ -61,6 +61,7 @@ t.test('what it is given wrong keeps the app from starting, with a sentence', as
     await app.close()
   }
   await refused(undefined, /^Tollgate needs the option "config": the path/)
+  await refused({ config, keyOf: 'x-api-key' }, /"keyOf" must be a function, got string/)
   await refused({ config: null }, /needs the option "config"/)
   await refused({ confg: config }, /has no option "confg": did you mean "config"\?/)
   await refused({ config, upstream: 1 }, /has no option "upstream": there are config, loaded/)

@@ -2,28 +2,34 @@ import { useState } from 'preact/hooks'
 import { messageOf } from '../../http/page/format.ts'
 import { html } from '../../http/page/html.ts'
 import { ask } from './request.ts'
+import type { Terms } from '../terms.ts'
 
 export type KeyFormProps = Readonly<{
-  quotaPath: string
+  /** The path before all paths of the gateway on this host. */
+  root: string
+  terms: Terms
   apiKey: string | undefined
   use: (key: string | undefined) => void
 }>
 
 /** Takes a key, and forgets it. It is kept in this page's memory alone: not even in the field that it was typed into. */
-export function KeyForm({ quotaPath, apiKey, use }: KeyFormProps) {
+export function KeyForm({ root, terms, apiKey, use }: KeyFormProps) {
   const [error, setError] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const submit = (event: Event): void => {
     event.preventDefault()
     const form = event.target as HTMLFormElement
     const text = new FormData(form).get('key')
-    const key = typeof text === 'string' ? text.trim() : ''
+    const token = typeof text === 'string' ? text.trim() : ''
     form.reset()
     setError(undefined)
+    const free = terms.quotaPath ?? terms.usagePath
+    // Every other path costs something: the first request will tell.
+    if (free === null) return use(token)
     setBusy(true)
-    ask(key, quotaPath)
+    ask({ token, header: terms.keyHeader }, root + free)
       .then(
-        () => use(key),
+        () => use(token),
         (thrown: unknown) => setError(messageOf(thrown)),
       )
       .finally(() => setBusy(false))

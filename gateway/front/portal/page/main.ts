@@ -35,6 +35,8 @@ function App({ openapi, terms: first }: Documents) {
   const [apiKey, setKey] = useState<string>()
   const [round, setRound] = useState(0)
   const title = text(openapi.info['title']) ?? 'API'
+  const { quotaPath, usagePath, rotatePath } = terms
+  const hasStanding = apiKey !== undefined && (quotaPath ?? usagePath ?? rotatePath) !== null
   useEffect(() => {
     document.title = `${title} · reference`
     openPlace()
@@ -52,15 +54,15 @@ function App({ openapi, terms: first }: Documents) {
     <a class="skip" href="#content">Skip to the content</a>
     <header class="top">
       <p class="name">${title} <span class="quiet">${text(openapi.info['version'])}</span></p>
-      <${KeyForm} quotaPath=${openapi.root + terms.quotaPath} apiKey=${apiKey} use=${setKey} />
+      <${KeyForm} root=${openapi.root} terms=${terms} apiKey=${apiKey} use=${setKey} />
     </header>
     <div class="columns">
-      <${Menu} openapi=${openapi} terms=${terms} hasKey=${apiKey !== undefined} />
+      <${Menu} openapi=${openapi} terms=${terms} hasStanding=${hasStanding} />
       <main id="content" tabindex="-1">
         <h1>${title}</h1>
         ${line(text(openapi.info['summary']))}
         ${
-          apiKey !== undefined &&
+          hasStanding &&
           html`<${StandingView}
             key=${apiKey}
             root=${openapi.root}

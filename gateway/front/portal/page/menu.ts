@@ -5,17 +5,17 @@ import type { Openapi } from './openapi.ts'
 import { deprecationOf } from './terms.ts'
 import type { Terms } from '../terms.ts'
 
-type MenuProps = Readonly<{ openapi: Openapi; terms: Terms; hasKey: boolean }>
+type MenuProps = Readonly<{ openapi: Openapi; terms: Terms; hasStanding: boolean }>
 
 /** The contents of the page: beside it where there is room, else above it and closed. */
-export function Menu({ openapi, terms, hasKey }: MenuProps) {
+export function Menu({ openapi, terms, hasStanding }: MenuProps) {
   const [isWide] = useState(() => matchMedia('(min-width: 60rem)').matches)
   return html`
     <nav aria-label="Contents">
       <details open=${isWide}>
         <summary>Contents</summary>
         <ul>
-          ${hasKey && html`<li><a href="#standing">How you stand</a></li>`}
+          ${hasStanding && html`<li><a href="#standing">How you stand</a></li>`}
           <li><a href="#plans">Plans and limits</a></li>
           <li><a href="#refused">When you are refused</a></li>
         </ul>

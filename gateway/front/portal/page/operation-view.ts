@@ -54,6 +54,7 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
           operation=${operation}
           cost=${cost}
           apiKey=${apiKey}
+          keyHeader=${terms.keyHeader}
           sent=${sent}
         />`
       }

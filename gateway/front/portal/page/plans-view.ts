@@ -142,7 +142,7 @@ function refusals(terms: Terms): readonly (readonly [string, string])[] {
   return [
     [
       '`401 missing_api_key`, `invalid_api_key`',
-      `Send \`Authorization: Bearer YOUR_KEY\`. A key that has expired, was revoked or was mistyped gets the same answer. Such requests count against your address (${limitsText(strangers)}); beyond that they are \`429 too_many_failed_attempts\`, and a valid key still works.`,
+      `Send \`${terms.keyHeader.name}: ${terms.keyHeader.before}YOUR_KEY\`. A key that has expired, was revoked or was mistyped gets the same answer. Such requests count against your address (${limitsText(strangers)}); beyond that they are \`429 too_many_failed_attempts\`, and a valid key still works.`,
     ],
     [
       '`403 forbidden`',

@@ -1,3 +1,5 @@
+import type { Terms } from '../terms.ts'
+
 /** A request as a form has it, without the key, which is added when it is sent. */
 export type Draft = Readonly<{
   method: string
@@ -18,8 +20,11 @@ export type Answer = Readonly<{
 /** The longest text of an answer that is shown. */
 const mostCharacters = 100_000
 
+/** The key of the page's reader, and the header in which it is sent. */
+export type HeldKey = Readonly<{ token: string; header: Terms['keyHeader'] }>
+
 /** Sends a request with the key, to this host alone. Nothing of it is kept by the browser. */
-export async function send(draft: Draft, key: string | undefined): Promise<Answer> {
+export async function send(draft: Draft, key: HeldKey | undefined): Promise<Answer> {
   const beganAtMs = performance.now()
   const { method, path, headers, body } = draft
   // A document may name a path such as //host/, which browsers read as another host.
@@ -29,7 +34,7 @@ export async function send(draft: Draft, key: string | undefined): Promise<Answe
   }
   const answer = await fetch(href, {
     method,
-    headers: { ...headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
+    headers: key ? { ...headers, [key.header.name]: key.header.before + key.token } : headers,
     credentials: 'omit',
     cache: 'no-store',
     referrerPolicy: 'no-referrer',
@@ -47,7 +52,7 @@ export async function send(draft: Draft, key: string | undefined): Promise<Answe
 
 /** Asks one of the gateway's own endpoints. Throws the refusal's sentence. */
 export async function ask<Json>(
-  key: string,
+  key: HeldKey,
   path: string,
   draft: Partial<Draft> = {},
 ): Promise<Json> {
@@ -60,11 +65,14 @@ export async function ask<Json>(
 }
 
 /** A request as a command. The key stays a variable of the shell, so that a copied line gives it to nobody. */
-export function curlOf({ method, path, headers, body }: Draft): string {
+export function curlOf(
+  { method, path, headers, body }: Draft,
+  { name, before }: Terms['keyHeader'],
+): string {
   const how = method === 'HEAD' ? ' -I' : method === 'GET' ? ' -i' : ` -i -X ${method}`
   const lines = [
     `curl${how} ${quoted(`${location.origin}${path}`)}`,
-    `-H "Authorization: Bearer $KEY"`,
+    `-H "${name}: ${before}$KEY"`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`--data-raw ${quoted(body)}`]),
   ]

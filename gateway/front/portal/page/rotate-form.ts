@@ -3,11 +3,11 @@ import { CopyButton } from '../../http/page/copy-button.ts'
 import { date, messageOf } from '../../http/page/format.ts'
 import { html } from '../../http/page/html.ts'
 import type { OwnRotation } from '../rotation.ts'
-import { ask } from './request.ts'
+import { ask, type HeldKey } from './request.ts'
 
 export type RotateFormProps = Readonly<{
   path: string
-  apiKey: string
+  apiKey: HeldKey
   /** Called with the new token, once its holder has it. */
   done: (key: string) => void
 }>

@@ -29,22 +29,26 @@ export type StandingProps = Readonly<{
 
 /** How the holder of the key stands: its windows, strikes, ban and usage. Asking costs nothing. */
 export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
+  const { quotaPath, usagePath, rotatePath } = terms
+  const held = { token: apiKey, header: terms.keyHeader }
   const [quota, setQuota] = useState<OwnStanding>()
   const [usage, setUsage] = useState<OwnUsage>()
   const [error, setError] = useState<string>()
   const [asked, setAsked] = useState(0)
   const fail = (thrown: unknown): void => setError(messageOf(thrown))
   useEffect(() => {
-    ask<OwnStanding>(apiKey, root + terms.quotaPath).then((seen) => {
+    if (quotaPath === null) return
+    ask<OwnStanding>(held, root + quotaPath).then((seen) => {
       setQuota(seen)
       setError(undefined)
     }, fail)
   }, [apiKey, round, asked])
   // Usage may be asked for once a second, so it doesn't follow each request, and waits for its turn.
   useEffect(() => {
+    if (usagePath === null) return undefined
     const load = (): void => {
       usageAskedAtMs = performance.now()
-      ask<OwnUsage>(apiKey, `${root}${terms.usagePath}?days=90`).then(setUsage, fail)
+      ask<OwnUsage>(held, `${root}${usagePath}?days=90`).then(setUsage, fail)
     }
     const timer = setTimeout(load, Math.max(0, usageAskedAtMs + usageEveryMs - performance.now()))
     return () => clearTimeout(timer)
@@ -53,15 +57,16 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
     <section aria-labelledby="standing" class="card">
       <h2 id="standing" tabindex="-1">How you stand</h2>
       ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
-      ${quota ? quotaView(quota) : html`<p class="quiet">Loading …</p>`}
+      ${quota && quotaView(quota)}
+      ${!quota && quotaPath !== null && html`<p class="quiet">Loading …</p>`}
       ${usage && html`<${UsageView} usage=${usage} />`}
       <p class="buttons">
         <button type="button" onClick=${() => setAsked(asked + 1)}>Look again</button>
         <span class="quiet">Costs nothing. Usage is up to five seconds late.</span>
       </p>
       ${
-        terms.rotatePath !== null &&
-        html`<${RotateForm} path=${root + terms.rotatePath} apiKey=${apiKey} done=${replaceKey} />`
+        rotatePath !== null &&
+        html`<${RotateForm} path=${root + rotatePath} apiKey=${held} done=${replaceKey} />`
       }
     </section>
   `

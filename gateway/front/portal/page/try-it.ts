@@ -7,6 +7,7 @@ import { inline, list, text, type Section } from './json.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { costIn, type Cost } from './terms.ts'
 import { curlOf, send, type Answer } from './request.ts'
+import type { Terms } from '../terms.ts'
 
 export type TryItProps = Readonly<{
   openapi: Openapi
@@ -14,12 +15,13 @@ export type TryItProps = Readonly<{
   /** What it costs; `undefined` if that isn't known. */
   cost: Cost | undefined
   apiKey: string | undefined
+  keyHeader: Terms['keyHeader']
   /** Called after each answer, so that the standing is asked for again. */
   sent: () => void
 }>
 
 /** Sends one operation with the reader's own values and key, and shows the answer. */
-export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
+export function TryIt({ openapi, operation, cost, apiKey, keyHeader, sent }: TryItProps) {
   const choices = useMemo(() => bodyChoices(openapi, operation), [openapi, operation])
   const [values, setValues] = useState(() => firstValues(openapi, operation))
   const [body, setBody] = useState(choices[0])
@@ -33,7 +35,7 @@ export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
     event.preventDefault()
     if (isBusy) return
     setBusy(true)
-    send(draft, apiKey)
+    send(draft, apiKey === undefined ? undefined : { token: apiKey, header: keyHeader })
       .then(setAnswer, (error: unknown) => setAnswer(`No answer came: ${String(error)}`))
       .finally(() => {
         setBusy(false)
@@ -51,10 +53,11 @@ export function TryIt({ openapi, operation, cost, apiKey, sent }: TryItProps) {
       )}
       <${BodyFields} choices=${choices} body=${body} change=${setBody} />
       <p class="label">This will be sent:</p>
-      <pre class="curl" tabindex="0" aria-label="The request as a command">${curlOf(draft)}</pre>
+      <pre class="curl" tabindex="0" aria-label="The request as a command">
+${curlOf(draft, keyHeader)}</pre>
       <p class="buttons">
         <button class="go" disabled=${isBusy}>Send</button>
-        <${CopyButton} text=${curlOf(draft)} label="Copy as curl" />
+        <${CopyButton} text=${curlOf(draft, keyHeader)} label="Copy as curl" />
       </p>
       <p class="quiet">${costSentence(cost, method, apiKey)}</p>
       ${answer !== undefined && html`<${AnswerView} answer=${answer} />`}

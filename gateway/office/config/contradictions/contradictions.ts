@@ -8,6 +8,7 @@ import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
+import { keyHeaderRemarks } from './keys.ts'
 import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
@@ -56,6 +57,7 @@ export function contradictionsIn(
     ...operationRemarks(file),
     ...shadowRemarks(file, quote),
     ...banRemarks(file, quote),
+    ...keyHeaderRemarks(file, quote),
     ...stopRemarks(file, quote),
     ...(world.files
       ? [...certificateRemarks(file, world.files), ...portalRemarks(file, quote, world.files)]

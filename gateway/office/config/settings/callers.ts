@@ -1,11 +1,13 @@
 import { Type } from '../../../../shared/schema.ts'
-import { optional, required, section } from './setting.ts'
-import { onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
+import { optional, orOff, required, section } from './setting.ts'
+import { count, onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
 
 const origin = spelled(
   '^(?:\\*|https?://[^/?#@\\s]+)$',
   'an origin such as https://app.example, or *',
 )
+/** The name of a header. */
+const headerName = spelled("^[\\w!#$%&'*+.^`|~-]+$", 'the name of a header, such as x-api-key')
 /** A path at which the gateway itself answers. It has no colon, which would begin a parameter for the router. */
 const ownPath = spelled('^/[^{}*:?#\\s]*$', 'a path such as /v1/quota')
 /** A path at which the gateway itself answers, with more paths below it. */
@@ -13,26 +15,43 @@ const ownFolder = spelled('^(?:/[^/{}*:?#\\s]+)+$', 'a path such as /docs')
 /** A part of a day's limit. */
 const wholePercent = whole(1, 100, 'a whole percentage from 1 to 100, such as 80')
 
-export const quota = section({
-  path: optional(
-    ownPath,
-    'The path at which callers read their limits; asking is free.',
-    '/v1/quota',
+export const keys = section({
+  cache: optional(
+    count,
+    'The number of keys that each gateway keeps in memory, to spare look-ups in the store.',
+    100_000,
+  ),
+  from: optional(
+    Type.Array(headerName, { minItems: 1, expected: 'a list of at least one name of a header' }),
+    'The headers in which a key may come; pages for callers name the first. Backends see none of them.',
+    ['authorization'],
   ),
 })
 
-export const usage = section({
-  path: optional(
-    ownPath,
-    'The path at which callers read their usage by day; asking is free.',
-    '/v1/usage',
-  ),
-  routes: optional(
-    yesOrNo,
-    'Whether gateways count the use of each key by route as well, for tollgate usage export --by route.',
-    false,
-  ),
-})
+export const quota = orOff(
+  section({
+    path: optional(
+      ownPath,
+      'The path at which callers read their limits; asking is free.',
+      '/v1/quota',
+    ),
+  }),
+)
+
+export const usage = orOff(
+  section({
+    path: optional(
+      ownPath,
+      'The path at which callers read their usage by day; asking is free.',
+      '/v1/usage',
+    ),
+    routes: optional(
+      yesOrNo,
+      'Whether gateways count the use of each key by route as well, for tollgate usage export --by route.',
+      false,
+    ),
+  }),
+)
 
 export const portal = section({
   path: optional(ownFolder, 'The path of the pages; they need no key.', '/docs'),

@@ -38,6 +38,11 @@ export function section<Members extends Readonly<Record<string, Described>>>(
   })
 }
 
+/** A section that may be switched off as a whole. */
+export function orOff<Whole extends TSchema>(whole: Whole) {
+  return Type.Union([whole, Type.Literal('off')], { expected: 'a section of settings, or off' })
+}
+
 /** A choice in which a text stands for a section with this one member, as `custom` does for `{ limits: custom }`. */
 export function shortened<Choice extends TSchema>(
   shortFor: string,

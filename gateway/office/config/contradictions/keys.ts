@@ -1,0 +1,22 @@
+import { isWithheld } from '../../../front/forwarding/withheld-headers.ts'
+import { authorization } from '../../../front/http/key-header.ts'
+import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+
+/** Headers of HTTP, browsers and traces; the gateway's own and those of proxies are never forwarded. */
+const needed = /^(?:content-.*|accept|accept-.*|access-control-.*|origin|trace(?:parent|state))$/
+
+/** Keys come in headers that nothing else needs, each named once. */
+export function* keyHeaderRemarks(file: Section, quote: Quote): Generator<Remark> {
+  const places = new Map<string, number>()
+  for (const [i, each] of list(section(file['keys'])['from']).entries()) {
+    const name = text(each)?.toLowerCase()
+    if (name === undefined) continue
+    const setting = ['keys', 'from', i] as const
+    const other = places.get(name)
+    if (name !== authorization && (needed.test(name) || isWithheld(name))) {
+      yield mistake(setting, `is a header that HTTP or the gateway needs itself: ${quote(setting)}`)
+    } else if (other !== undefined) {
+      yield mistake(setting, `is keys.from[${other}] as well: ${quote(setting)}`)
+    } else places.set(name, i)
+  }
+}

@@ -1,0 +1,64 @@
+import Fastify from 'fastify'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { ConfigFile } from '../../../gateway/office/config/file.ts'
+import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
+import { mine, serve } from '../../support/plugin.ts'
+
+/** An app that finds keys in its own way, with a key. */
+async function start(t: Test, options: Partial<TollgateOptions>, more: Partial<ConfigFile> = {}) {
+  const log: string[] = []
+  const logger = { level: 'error', stream: { write: (text: string) => void log.push(text) } }
+  const app = Fastify({ logger })
+  t.teardown(() => app.close())
+  const store = { file: join(t.testdir(), 'gateway.db') }
+  const plans = { free: { perMinute: 60, perDay: 1000 } }
+  await app.register(tollgate, { config: { plans, store, routes: [], ...more }, ...options })
+  app.get('/mine', mine, serve)
+  const { key } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
+  return { app, log, key, ask: (url: string, headers = {}) => app.inject({ url, headers }) }
+}
+
+t.test('an app finds the key of a request in its own way', async (t) => {
+  const { ask, key } = await start(t, {
+    keyOf: ({ query }) => (query as { key?: string }).key,
+  })
+  t.match(await ask(`/mine?key=${key}`), { statusCode: 200, body: 'OPEN' })
+  const header = { authorization: `Bearer ${key}` }
+  t.match((await ask('/mine', header)).json(), { code: 'missing_api_key' }, 'and in no other')
+  t.match((await ask('/mine?key=a%20b')).json(), { code: 'invalid_api_key' })
+  t.match((await ask(`/mine?key=${'x'.repeat(513)}`)).json(), { code: 'invalid_api_key' })
+  t.match((await ask(`/v1/quota?key=${key}`)).json(), { plan: 'free' })
+})
+
+t.test('a way that fails is 503 and a line in the log, and counts against nobody', async (t) => {
+  const { ask, app, log } = await start(t, {
+    keyOf: ({ query }) => {
+      if ((query as { how?: string }).how === 'throw') throw new Error('no database')
+      return Promise.resolve('x') as unknown as string
+    },
+  })
+  const thrown = await ask('/mine?how=throw')
+  t.match(thrown, { statusCode: 503, headers: { 'x-ratelimit-remaining': '60' } })
+  t.match(thrown.json(), { code: 'service_unavailable' })
+  t.match(log[0], /no database.*"keyOf\\" has thrown/)
+  t.equal((await ask('/mine')).statusCode, 503)
+  t.match(log[1], /it gave object, and not a text/)
+  const id = String(thrown.headers['x-request-id'])
+  t.match(await app.tollgate.explain(id), { answers: [{ sentence: /The app’s own function/ }] })
+})
+
+t.test('an app takes keys from the headers that its configuration names', async (t) => {
+  const { ask, key } = await start(t, {}, { keys: { from: ['X-API-Key'] } })
+  t.equal((await ask('/mine', { 'x-api-key': key })).statusCode, 200)
+  t.equal((await ask('/mine', { authorization: `Bearer ${key}` })).statusCode, 401)
+})
+
+t.test('quota and usage that are off have no path in the app', async (t) => {
+  const { app, ask, key } = await start(t, {}, { quota: 'off', usage: 'off' })
+  const headers = { authorization: `Bearer ${key}` }
+  t.equal((await ask('/mine', headers)).statusCode, 200)
+  t.equal((await ask('/v1/quota', headers)).statusCode, 404)
+  t.notOk(app.hasRoute({ method: 'GET', url: '/v1/quota' }))
+  t.notOk(app.hasRoute({ method: 'GET', url: '/v1/usage' }))
+})
