@@ -19,6 +19,7 @@ import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
 import { openWings } from './wings.ts'
 import { guard } from './front/guard.ts'
+import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { GuardedRoute } from './front/request-record.ts'
 import type { Stores } from './front/stores/stores.ts'
 
@@ -94,6 +95,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const loaded = configFrom(options)
   const { config, warnings } = loaded
   requireFit(app, config)
+  makeIdsUnique(app)
   const { secret, clock = Date.now, keyOf, refuse, stores } = options
   for (const [name, option] of Object.entries({ keyOf, refuse })) {
     if (option === undefined || typeof option === 'function') continue

@@ -1,9 +1,4 @@
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  onRequestHookHandler,
-  onSendHookHandler,
-} from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, onSendHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { loggable } from '../../shared/log.ts'
 import type { Sign } from '../../shared/signature.ts'
@@ -29,6 +24,7 @@ import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
 import { admit } from './stages/5-admit.ts'
 import { retire } from './stages/6-retire.ts'
 import { act } from './stages/7-act.ts'
+import { replaceable, type RouteStages } from './replaceable-stages.ts'
 import { addRoutes, type RouteOptions, type RouteSettings } from './routes.ts'
 import { announce } from './stages/9-announce.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
@@ -37,7 +33,7 @@ import type { GuardedRoute, RequestRecord } from './request-record.ts'
 import type { Upstream } from './forwarding/upstream.ts'
 import type { Tracer } from './traces/tracer.ts'
 import { UnderWay } from './forwarding/under-way.ts'
-import { inOrder, type StageName } from './way.ts'
+import { inOrder } from './way.ts'
 
 export type GuardOptions = Readonly<{
   config: Config
@@ -61,12 +57,6 @@ type GuardedSettings = Omit<RouteSettings, 'answer'> &
     isFree?: boolean
     answer?: RouteSettings['answer']
   }>
-
-type RouteStages = Readonly<
-  Record<Exclude<StageName, 'forward' | 'announce'>, onRequestHookHandler | undefined> & {
-    announce: onSendHookHandler
-  }
->
 
 /** The parts that the routes of one configuration share, until it closes them. */
 type Opened = Readonly<{
@@ -129,6 +119,9 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   }
 }
 
+/** The stages of one route of an app, and how another configuration makes them. */
+type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
+
 /** What one configuration makes of the routes of an app. */
 type Generation = Readonly<{
   stages: Stages
@@ -162,33 +155,6 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
     own: ownAnswers({ config, stores: front.stores, tokenOf, clock, log: app.log }),
   }
   return { stages, routes, underWay, close }
-}
-
-/** The stages of one route of an app, and how another configuration makes them. */
-type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
-
-/** Stages that look for those in force at each request. The gateway's own app, of which each configuration has one, needs none. */
-function replaceable(slot: Slot): RouteStages {
-  const now = (name: keyof typeof slot.stages & Exclude<StageName, 'forward' | 'announce'>) => {
-    const stage: onRequestHookHandler = function (request, reply, done): void {
-      const inForce = slot.stages[name]
-      if (inForce) void inForce.call(this, request, reply, done)
-      else done()
-    }
-    return stage
-  }
-  return {
-    follow: now('follow'),
-    screen: now('screen'),
-    preflight: now('preflight'),
-    authenticate: now('authenticate'),
-    admit: now('admit'),
-    retire: now('retire'),
-    act: now('act'),
-    announce(request, reply, payload, done) {
-      void slot.stages.announce.call(this, request, reply, payload, done)
-    },
-  }
 }
 
 async function open({ config, front }: GuardOptions): Promise<Opened> {

@@ -15,7 +15,12 @@ import { noRoute } from './counts/labels.ts'
 import { mostCost, type CostSetting } from './limits/answer-cost.ts'
 
 /** A route that asks to be guarded, its URL, and the scope in which it was declared. */
-type Asking = Readonly<{ scope: FastifyInstance; route: RouteOptions; url: string }>
+type Asking = Readonly<{ scope: FastifyInstance; route: RouteOptions; url: string }> & {
+  isGuarded: boolean
+}
+
+/** The most routes that a line names. */
+const mostNamed = 5
 
 /** The routes of an app that ask to be guarded, in all of its scopes. */
 const asking: unique symbol = Symbol('routes that ask Tollgate for guard')
@@ -52,7 +57,7 @@ function watch(app: FastifyInstance): void {
     declared.push(route)
     if (!route.config?.tollgate) return
     route.onRequest = [barrier, ...[route.onRequest ?? []].flat()]
-    routes.push({ scope: this, route, url: route.url })
+    routes.push({ scope: this, route, url: route.url, isGuarded: false })
   })
   app.addHook('preParsing', lastBarrier)
   app.addHook('onReady', (done) => {
@@ -63,8 +68,27 @@ function watch(app: FastifyInstance): void {
       if (route.config?.tollgate !== undefined) continue
       for (const method of [route.method].flat()) lost.add(`${method} ${url}`)
     }
+    warnOf(routes)
     done(late && askedTooLate(late))
   })
+}
+
+/** Says on standard error which routes nobody guards: an app without a logger would only answer 500. */
+function warnOf(routes: readonly Asking[]): void {
+  const left = routes.filter(({ isGuarded, route }) => !isGuarded && asksUnguarded(route))
+  const names = left.flatMap(({ route, url }) =>
+    [route.method].flat().map((method) => `${method} ${url}`),
+  )
+  // Fastify adds HEAD to each GET by itself.
+  const told = names.filter(
+    (name) => !names.includes(name.replace(/^HEAD /, 'GET ')) || !name.startsWith('HEAD '),
+  )
+  if (told.length === 0) return
+  const more = told.length > mostNamed ? ` and ${told.length - mostNamed} more` : ''
+  console.error(
+    `Tollgate doesn’t reach ${told.slice(0, mostNamed).join(', ')}${more} (config.tollgate), and the answer there is 500: ` +
+      'register it in the same scope or around it',
+  )
 }
 
 function asksUnguarded({ config }: RouteOptions): boolean {
@@ -117,9 +141,12 @@ function close(request: FastifyRequest, reply: FastifyReply): void {
  */
 export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) => void): void {
   const isWatched = app[asking] !== undefined
-  for (const { scope, route } of app[asking] ?? []) {
+  for (const each of app[asking] ?? []) {
+    const { scope, route } = each
     const isWithin = scope === app || Object.prototype.isPrototypeOf.call(app, scope)
-    if (isWithin && route.config?.tollgate) guard(route)
+    if (!isWithin || !route.config?.tollgate) continue
+    each.isGuarded = true
+    guard(route)
   }
   app.addHook('onRoute', (route) => {
     if (!route.config?.tollgate) return
