@@ -1,12 +1,10 @@
 export type { Caller } from './front/keys/caller.ts'
-export type { RequestRecord } from './front/request-record.ts'
+export type { GuardedRequest } from './front/request-record.ts'
 export type { Terms } from './front/keys/terms.ts'
 export type { Config } from './front/config/config.ts'
 export { ConfigError } from './office/config/config-error.ts'
 export { configOf, loadConfig } from './office/config/load.ts'
-export { desksFor, type Desks, type DesksOptions } from './office/operations/desks.ts'
 export type { ConfigFile } from './office/config/file.ts'
-export { KeyDesk, type DeskOptions, type Issued } from './front/keys/key-desk.ts'
 export { fleetOfOne } from './front/fleet/single-member.ts'
 export { ownQuestions, type Answerer, type FleetQuestions } from './front/fleet/questions.ts'
 export type { RefusedMinute, TimelineStore } from './front/counts/timeline-store.ts'
@@ -16,8 +14,14 @@ export { hashOf, isWellFormed, newKeyId, newToken } from './front/keys/token.ts'
 export type { Limits } from './front/limits/limits.ts'
 export type { Plan } from './front/limits/plan.ts'
 export { tollgate, tollgate as default, type Refused, type TollgateOptions } from './plugin.ts'
+export type {
+  KeyChange,
+  KeyFilter,
+  NewGrant,
+  NewKey,
+  Tollgate,
+} from './office/app/tollgate.ts'
 export { serverOptions } from './front/http/server-options.ts'
-export { QuotaDesk, type QuotaDeskOptions } from './office/operations/quota-desk.ts'
 export type { BanRules } from './front/limits/conduct.ts'
 export type { Ask, Decision } from './front/limits/step.ts'
 export type { Added, KeyListener, KeyStore, Named, Watch } from './front/keys/store.ts'

@@ -39,9 +39,9 @@ declare module 'fastify' {
     cost?: number | Readonly<{ estimate: number; from: 'answer'; atMost?: number | undefined }>
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
-    /** The route of the configuration that a request takes, for a route of the app through which many of them come. */
+    /** The route of the configuration that a request takes, for a route of the app through which many of them come. @internal */
     routeOf?: (request: FastifyRequest) => GuardedRoute
-    /** Whether the path is one at which Tollgate itself answers callers: nothing is acted there, whatever the method. */
+    /** Whether the path is one at which Tollgate itself answers callers: nothing is acted there, whatever the method. @internal */
     isOwn?: boolean
   }
   interface FastifyInstance {

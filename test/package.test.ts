@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,40 @@ app.get('/a', { config: { tollgate: 'quota' } }, ({ tollgate }) => tollgate?.cal
 app.get('/b', { config: { tollgate: 'qouta' } }, () => '')
 // @ts-expect-error a number as a text
 app.get('/c', { config: { tollgate: true, cost: '5' } }, () => '')
+// @ts-expect-error a part of the record that is Tollgate's own
+app.get('/d', { config: { tollgate: true } }, ({ tollgate }) => tollgate?.trace)
 `
+
+/** An app in CommonJS, which uses all kinds of what the package exports: a function, a class and types. */
+const inCommonJs = `
+import Fastify = require('fastify')
+import tollgate, { ConfigError, configOf, type NewKey, type TollgateOptions } from 'tollgate'
+const app = Fastify()
+const config = { plans: { free: { perMinute: 60, perDay: 1000 } }, routes: [], store: { file: ':memory:' } }
+const options: TollgateOptions = { config }
+const settings: NewKey = { name: 'Me', plan: 'free' }
+app.register(tollgate, options).after(() => {
+  app.get('/mine', { config: { tollgate: true } }, (request) => ({ you: request.tollgate?.caller?.name }))
+})
+app.ready().then(async () => {
+  const { key } = await app.tollgate.keys.create(settings)
+  const { body } = await app.inject({ url: '/mine', headers: { authorization: 'Bearer ' + key } })
+  try {
+    configOf({ plans: {}, routes: [] })
+  } catch (error) {
+    if (error instanceof ConfigError) console.log(body, error.mistakes.length)
+  }
+  await app.close()
+}, console.error)
+`
+
+/** The compiler's options for each way in which it finds packages. */
+const ways = {
+  node16: ['--module', 'node16'],
+  node20: ['--module', 'node20'],
+  nodenext: ['--module', 'nodenext'],
+  bundler: ['--module', 'preserve', '--moduleResolution', 'bundler'],
+} as const
 
 t.test('the package works where it is installed: command, plugin and types', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'package-'))
@@ -47,6 +80,11 @@ t.test('the package works where it is installed: command, plugin and types', asy
   const env = { ...process.env, NODE_OPTIONS: undefined }
   const run = (command: string, args: readonly string[], cwd = folder): string =>
     execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+
+  const output = (command: string, args: readonly string[]): string => {
+    const { stdout } = spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' })
+    return stdout
+  }
 
   const packed = run(
     'npm',
@@ -78,7 +116,8 @@ t.test('the package works where it is installed: command, plugin and types', asy
     main: string
     types: string
   }
-  for (const path of [main, types]) t.ok(paths.includes(path.replace('./', '')), path)
+  for (const path of [main, types, types.replace(/ts$/, 'cts')])
+    t.ok(paths.includes(path.replace('./', '')), path)
 
   for (const folder of ['gateway/office/admin/console', 'gateway/front/portal/page']) {
     const [here, packed] = [folder, `build/${folder}`].map(
@@ -112,21 +151,20 @@ t.test('the package works where it is installed: command, plugin and types', asy
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/app.ts'), code.replace('http://127.0.0.1:8090', upstream.url))
   writeFileSync(join(folder, 'src/typos.ts'), typos)
-  const strict = ['--strict', '--skipLibCheck', '--target', 'es2022', '--types', 'node']
+  writeFileSync(join(folder, 'src/common.cts'), inCommonJs)
+  const usual = ['--strict', '--target', 'es2022', '--types', 'node', '--outDir', 'out']
   const roots = ['--typeRoots', join(root, 'node_modules/@types')]
-  run(process.execPath, [
-    ...[
-      tsc,
-      ...strict,
-      ...roots,
-      '--module',
-      'nodenext',
-      '--outDir',
-      'out',
-      'src/app.ts',
-      'src/typos.ts',
-    ],
-  ])
+  for (const [way, options] of Object.entries(ways)) {
+    // Once with the package's own declarations, and those that they lead to.
+    const skipped = way === 'node16' ? [] : ['--skipLibCheck']
+    const inModules = ['src/app.ts', 'src/typos.ts']
+    const sources = way === 'bundler' ? inModules : [...inModules, 'src/common.cts']
+    const mistakes = output(process.execPath, [
+      ...[tsc, ...usual, ...skipped, ...roots, ...options, ...sources],
+    ])
+    t.equal(mistakes, '', way)
+  }
+  t.equal(run(process.execPath, ['out/common.cjs']), '{"you":"Me"} 1\n', 'in CommonJS')
 
   const call = await atSomePort(async (port) => {
     const app = spawn(process.execPath, ['out/app.js'], {

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { declarationsForCommonJs, ofRequests } from './public-types.mjs'
 import { forBrowsers, isScript, nameOfScript } from '../../gateway/front/http/page-scripts.ts'
 import { stripTypes } from '../../gateway/front/http/strip-types.ts'
 import { pageFolders, root } from './shared.mjs'
@@ -19,6 +20,10 @@ if (status !== 0) {
   process.stderr.write('The code does not compile.\n')
   process.exit(1)
 }
+const types = join(target, 'gateway/index.d.ts')
+const declarations = readFileSync(types, 'utf8')
+writeFileSync(types, declarations + ofRequests)
+writeFileSync(types.replace(/ts$/, 'cts'), declarationsForCommonJs(declarations))
 for (const file of filesIn('gateway').filter((file) => /\.(?:lua|html|css|svg)$/.test(file))) {
   cpSync(join(root, file), placeOf(file))
 }

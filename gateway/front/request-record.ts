@@ -31,8 +31,23 @@ export type GuardedRoute = Readonly<{
   answer: Answer | undefined
 }>
 
+/** What an app sees of a guarded request. It is for reading. */
+export interface GuardedRequest {
+  /** The caller; `undefined` for an open route. */
+  readonly caller: Caller | undefined
+  /** The caller's limits, and when strikes become a ban. */
+  readonly terms: Pick<Terms, 'limits' | 'bans'> | undefined
+  /** The decision and its limits, as the headers tell them. */
+  readonly standing: Standing | undefined
+  /**
+   * Tells what the request has cost, on a route whose `cost` is `{ estimate, from: 'answer' }`. The last call before its end
+   * counts.
+   */
+  settle(points: number): void
+}
+
 /** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
-export class RequestRecord {
+export class RequestRecord implements GuardedRequest {
   readonly route: GuardedRoute
   /** The times of arrival, of sending to the backend, and of its answer, by `performance`; 0 is not yet. */
   readonly beganAtMs = performance.now()
@@ -98,7 +113,7 @@ export class RequestRecord {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Tollgate's record of this request; `null` where a route isn't guarded. */
+    /** Tollgate's record of this request; `null` where a route isn't guarded. Apps see a `GuardedRequest`. @internal */
     tollgate: RequestRecord | null
   }
 }

@@ -26,7 +26,7 @@ export class Caller {
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
 
-  /** `now` is the time by which temporary limits and plans end: the store's. */
+  /** `now` is the time by which temporary limits and plans end: the store's. @internal */
   constructor(token: string, stored: StoredKey, now: Clock = Date.now) {
     const { key, version } = stored
     const isTemporary = key.temporaryPlan !== undefined || key.temporaryLimits !== undefined

@@ -54,9 +54,7 @@ t.test('the plugin alone guards the routes of an app, and counts them', async (t
     await app.close()
     await stores.close()
   })
-  const { KeyDesk } = await import('../../../gateway/index.ts')
-  const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
-  const { token } = await desk.create({ name: 'Me', plan: 'free' })
+  const { key: token } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
   const headers = { authorization: `Bearer ${token}` }
   const ask = async (url: string, with_ = headers as Record<string, string>) => {
     const { statusCode, headers, body } = await app.inject({ url, headers: with_ })

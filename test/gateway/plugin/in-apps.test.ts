@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t from 'tap'
+import { KeyDesk } from '../../../gateway/front/keys/key-desk.ts'
 import { configOf } from '../../../gateway/office/config/load.ts'
 import { serverOptions } from '../../../gateway/front/http/server-options.ts'
 import { tollgate, type Refused, type TollgateOptions } from '../../../gateway/plugin.ts'
@@ -146,7 +147,6 @@ t.test('a removed operation stays removed where the app’s router is lenient', 
   }
   const stores = await openStores(configOf(config).store)
   t.teardown(() => stores.close())
-  const { KeyDesk } = await import('../../../gateway/index.ts')
   const desk = new KeyDesk({ store: stores.keys, plans: configOf(config).plans, clock: Date.now })
   const { token } = await desk.create({ name: 'Me', plan: 'free' })
   const headers = { authorization: `Bearer ${token}` }
