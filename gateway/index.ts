@@ -14,13 +14,7 @@ export { hashOf, isWellFormed, newKeyId, newToken } from './front/keys/token.ts'
 export type { Limits } from './front/limits/limits.ts'
 export type { Plan } from './front/limits/plan.ts'
 export { tollgate, tollgate as default, type Refused, type TollgateOptions } from './plugin.ts'
-export type {
-  KeyChange,
-  KeyFilter,
-  NewGrant,
-  NewKey,
-  Tollgate,
-} from './office/app/tollgate.ts'
+export type { KeyChange, KeyFilter, NewGrant, NewKey, Tollgate } from './office/app/tollgate.ts'
 export { serverOptions } from './front/http/server-options.ts'
 export type { BanRules } from './front/limits/conduct.ts'
 export type { Ask, Decision } from './front/limits/step.ts'
