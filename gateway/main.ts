@@ -125,13 +125,18 @@ async function main(): Promise<void> {
     officeRestarts: () => thread.restarts,
     others: link,
   })
+  const { certificates } = gateway.front
+  const note = noteReload({ gateway, metrics, isLeader, log: gateway.log, warn })
   const reloader: Reloader = new Reloader({
     file,
     desk: (name, ...values) => thread.desk(name, ...values),
     loaded,
     change: (config) => gateway.change(config),
     hindrances: (config) => hindrances(gateway.front.swaps, gateway.config, config),
-    onAttempt: noteReload({ gateway, metrics, isLeader, log: gateway.log, warn }),
+    onAttempt: (...attempt) => {
+      certificates.readAgain()
+      note(...attempt)
+    },
   })
   const environment = { ...process.env }
   const thread = new OfficeThread({
@@ -148,6 +153,7 @@ async function main(): Promise<void> {
       metrics,
       tokens,
       secret,
+      tls: config.admin.tls && certificates.open('admin', config.admin.tls),
       log,
       environment,
       thread,

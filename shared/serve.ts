@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { Server as TcpServer, type Socket } from 'node:net'
 import { answerOn } from './node/linger.ts'
+import { connectionEvent } from './tls/server.ts'
 import { within } from './within.ts'
 
 /** The part of `process` that serving needs; `main.ts` passes it. */
@@ -77,7 +78,7 @@ export async function serve(
   app.server.prependListener('request', (_request, response) => {
     if (!app.server.listening) response.shouldKeepAlive = false
   })
-  app.server.on('connection', (socket: Socket) => {
+  app.server.on(connectionEvent(app.server), (socket: Socket) => {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })

@@ -5,7 +5,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyHttpOptions,
 } from 'fastify'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { boundChunks } from './node/chunks.ts'
 import { loggable, logsRequests, type LogSettings } from './log.ts'
@@ -16,6 +16,8 @@ import { closeQuietConnections } from './node/quiet.ts'
 import { jsonType, rawRefusal, Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { logOf, serviceLog } from './request-log.ts'
+import type { FollowedTls } from './tls/followed.ts'
+import { followedServer } from './tls/server.ts'
 import { traceIdFrom } from './trace.ts'
 
 /** The members of a log line. */
@@ -35,6 +37,8 @@ export type ServiceOptions = Readonly<{
   /** Changes the refusal of a request that couldn't be parsed. */
   malformed?: Malformed
   settings?: FastifyHttpOptions<Server>
+  /** The certificate of its address; without it, it speaks plain HTTP. */
+  tls?: FollowedTls | undefined
 }>
 
 /** The sender is the whole request if its headers could be read, otherwise its socket. */
@@ -55,7 +59,7 @@ function neverCompiled(): never {
 
 /** Creates a Fastify app with the errors and logs of both services: one form of error, one log line per request. */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { name, log, refusalFor = refusalFrom, refused, describe, settings } = options
+  const { name, log, refusalFor = refusalFrom, refused, describe, settings, tls } = options
   const { malformed = (refusal: Refusal) => refusal } = options
   const ownLog = log && serviceLog(name, log)
   const app = Fastify({
@@ -65,6 +69,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     http: { ServerResponse: InOne },
     schemaController: { compilersFactory: noCompilers },
     ...settings,
+    ...(tls ? byTls(tls, settings?.http ?? { ServerResponse: InOne }) : {}),
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply: FastifyReply) => {
       const refusal = malformed(refusalFrom(error), request.raw)
@@ -95,6 +100,19 @@ export function createService(options: ServiceOptions): FastifyInstance {
   })
   if (ownLog && logsRequests(log.level)) logEachAnswer(app, ownLog, describe)
   return app
+}
+
+/** The settings of an app whose servers speak TLS: at localhost it has two. */
+function byTls(tls: FollowedTls, http: ServerOptions) {
+  const settings: FastifyHttpOptions<Server> = {
+    serverFactory(take, app) {
+      const keepAliveTimeout = Number(app['keepAliveTimeout'])
+      const requestTimeout = Number(app['requestTimeout'])
+      return followedServer({ ...http, keepAliveTimeout, requestTimeout }, tls, take)
+    },
+  }
+  // Fastify then calls the app's address by its scheme.
+  return Object.assign(settings, { https: {} })
 }
 
 /**

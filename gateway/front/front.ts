@@ -2,6 +2,7 @@ import { Closers } from '../../shared/closers.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import { collectorTrouble } from '../../shared/spans/open.ts'
+import { Certificates } from './certificates.ts'
 import type { Config } from './config/config.ts'
 import { openCounts, type RequestCounts } from './counts/request-counts.ts'
 import { Meters } from './counts/meters.ts'
@@ -58,6 +59,8 @@ export type Front = Callers &
   Backends &
   Readonly<{
     stores: Stores
+    /** The TLS files of addresses and upstreams. */
+    certificates: Certificates
     self: OwnMember
     /** The line of this process for the fleet. */
     member: () => Member
@@ -72,6 +75,7 @@ type Opening = Readonly<{
   config: Config
   stores: Stores
   meters: Meters
+  certificates: Certificates
   member: () => Member
   listening: Listening
   /** Makes the function that logs the beginning and the end of some trouble with the store. */
@@ -97,6 +101,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     config,
     stores,
     meters: new Meters(),
+    certificates: new Certificates({ clock, log }),
     member: () => self.memberOf(nameOfStore),
     listening,
     trouble: (what, whenOver) => (err) =>
@@ -105,7 +110,8 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     log,
     closers,
   }
-  const { member } = opening
+  const { member, certificates } = opening
+  closers.add(() => certificates.close())
   closers.add(stores.fleet.join(member, (news) => listening.by?.fleetNews(news)))
   const { tunnels, ...callers } = openCallers(opening)
   isMet.now = () => callers.directory.isMet
@@ -121,6 +127,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     ...backends,
     tunnels,
     stores,
+    certificates,
     self,
     member,
     listen(listener) {
@@ -199,7 +206,7 @@ function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening[
 }
 
 function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunnels'> {
-  const { stores, meters, member, listening, trouble, log, closers } = opening
+  const { stores, meters, certificates, member, listening, trouble, log, closers } = opening
   const { id, name } = member()
   const exporters = new Exporters({
     setting: 'traces.to',
@@ -234,6 +241,7 @@ function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunne
     },
     meters,
     swaps,
+    certificates,
   })
   closers.add(() => upstreams.close())
   // First: a swap takes no step while its upstreams close.

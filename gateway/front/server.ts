@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../../shared/clock.ts'
 import { closeQuietConnections } from '../../shared/node/quiet.ts'
+import { followedServer, httpServer } from '../../shared/tls/server.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
 import { signer } from '../../shared/signature.ts'
 import {
@@ -77,10 +78,14 @@ export class FrontServer {
   #generation: Generation
 
   private constructor(options: FrontServerOptions, generation: Generation) {
-    const { log } = options
+    const { log, config, front } = options
     this.#options = options
     this.#generation = generation
-    this.server = createServer({ ...wire, keepAliveTimeout: idleMs })
+    const { tls } = config.listen
+    const settings = { ...wire, keepAliveTimeout: idleMs }
+    this.server = tls
+      ? followedServer(settings, front.certificates.open('listen', tls))
+      : httpServer(settings)
     const quiet = closeQuietConnections(this.server)
     const { descriptors } = options
     if (descriptors !== undefined) {
@@ -95,7 +100,7 @@ export class FrontServer {
           ),
       })
     }
-    this.#applyTimeLimits(options.config)
+    this.#applyTimeLimits(config)
     this.server.on('clientError', (error, socket) => {
       refuseUnparsed(error, socket as Socket, this.#malformed)
     })
@@ -121,14 +126,15 @@ export class FrontServer {
   }
 
   async listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
-    const { front, log } = this.#options
+    const { front, log, config } = this.#options
     await warmUp(front)
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
       this.server.listen(port, host, () => {
         this.server.off('error', reject)
         const { address, family, port } = this.server.address() as AddressInfo
-        const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+        const scheme = config.listen.tls ? 'https' : 'http'
+        const url = `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
         front.self.address = url
         log.info({}, `Server listening at ${url}`)
         resolve(url)

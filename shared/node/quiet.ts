@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { connectionEvent, handshakeMs } from '../tls/server.ts'
 import { answerOn } from './linger.ts'
 
 const limitMs = Symbol('limitMs')
@@ -32,7 +33,9 @@ export function closeQuietConnections(server: Server, everyMs = 1_000): QuietCon
       }
     }
   }
-  server.on('connection', (socket: Socket) => {
+  const event = connectionEvent(server)
+  if (event === 'secureConnection') followHandshakes(server, open)
+  server.on(event, (socket: Socket) => {
     const limited: Limited = Object.assign(socket, { [limitMs]: socket.timeout ?? 0 })
     socket.setTimeout(0)
     limited.setTimeout = noteLimit
@@ -57,6 +60,27 @@ export function closeQuietConnections(server: Server, everyMs = 1_000): QuietCon
       return idlest
     },
   }
+}
+
+/** Notes connections as quiet ones from their beginning on; after the handshake another socket stands for each. */
+function followHandshakes(server: Server, open: Map<Limited, Seen>): void {
+  const shaking = new Map<string, Limited>()
+  const end = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket: Socket) => {
+    const limited: Limited = Object.assign(socket, { [limitMs]: handshakeMs })
+    const name = end(socket)
+    shaking.set(name, limited)
+    open.set(limited, { bytes: -1, sinceMs: performance.now() })
+    socket.once('close', () => {
+      open.delete(limited)
+      if (shaking.get(name) === limited) shaking.delete(name)
+    })
+  })
+  server.on('secureConnection', (socket: Socket) => {
+    const limited = shaking.get(end(socket))
+    if (limited) open.delete(limited)
+    shaking.delete(end(socket))
+  })
 }
 
 /** The number of connections that are searched for an idle one, the oldest first. */

@@ -114,7 +114,7 @@ t.test('a backend’s certificate is believed if it is known, and else not', asy
   await t.rejects(ask('localhost', 'tls: { ca: /nowhere.pem }'), /tls\.ca.*can't be read/)
 })
 
-t.test('a certificate that is renewed is believed from the next reload on', async (t) => {
+t.test('a certificate that is renewed is believed without a reload', async (t) => {
   const { cert, key: privateKey } = selfSigned()
   const server = createServer({ cert, key: privateKey }, (_request, response) => response.end('{}'))
   server.listen(0, '127.0.0.1')
@@ -134,11 +134,9 @@ t.test('a certificate that is renewed is believed from the next reload on', asyn
     const status = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
     const reload = async () => json(await ask('POST', '/admin/config/reload'))
     t.equal(await status(), 502, 'it is of another one')
-    t.match(await reload(), { result: 'unchanged' })
     writeFileSync(ca, cert)
-    t.match(await reload(), { result: 'changed' })
-    t.equal(await status(), 200)
-    t.match(await reload(), { result: 'unchanged' })
+    await until(async () => (await status()) === 200)
+    t.strictSame(json(await ask('POST', '/admin/config/reload'))['result'], 'unchanged')
     writeFileSync(ca, cert.slice(0, 100))
     t.match(await reload(), {
       status: 409,

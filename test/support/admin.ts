@@ -14,7 +14,7 @@ import {
   type OfficeThreadOptions,
 } from '../../gateway/office/thread/office-thread.ts'
 import { configFor, startGateway, startUpstream, type GatewayOptions } from './gateway.ts'
-import { caller, type Call } from './http.ts'
+import { caller, tlsCaller, type Call } from './http.ts'
 import { token } from './operator.ts'
 
 export type AdminOptions = GatewayOptions &
@@ -35,6 +35,8 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream.url, store, options))
   const loaded = readConfig(file, {})
+  const { tls } = loaded.config.admin
+  const { certificates } = gateway.app.front
   const here = askHere(new ConfigDesk({ ...loaded, file, environment: {} }))
   const metrics = createMetrics(gateway.app, {
     state: () => reloader.state,
@@ -46,7 +48,10 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
     loaded,
     change: (config) => gateway.app.change(config),
     hindrances: (config) => hindrances(gateway.app.front.swaps, gateway.app.config, config),
-    onAttempt: (result) => metrics.reloaded(result),
+    onAttempt: (result) => {
+      certificates.readAgain()
+      metrics.reloaded(result)
+    },
   })
   gateway.app.front.self.fileState = () => reloader.state
   const thread =
@@ -67,12 +72,13 @@ export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const admin = createAdmin({
     ...{ gateway: gateway.app, reloader, metrics, secret, log, clock },
     tokens: adminTokensFrom(tokens),
+    tls: tls && certificates.open('admin', tls),
     thread,
     isStopping: () => isStopping,
   })
   const url = await admin.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => admin.close())
-  const operate = caller(url)
+  const operate = tls ? tlsCaller(url, readFileSync(tls.cert, 'utf8')) : caller(url)
   /** Asks with a token. */
   const ask: Call = (method, path, body, headers) =>
     operate(method, path, body, { authorization: `Bearer ${token}`, ...headers })

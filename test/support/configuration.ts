@@ -55,15 +55,15 @@ export const environment = {
   ...{ SIZE: '7MiB', SINCE: '2007-07-07', PROXY: '77.77.77.77' },
 }
 
-/** One of each setting, some of which can't be there together. */
+/** One of each setting, some of which can't be there together. CERT and PRIVATE stand for files. */
 export const everySetting = [
   'redis: { cluster: [ "127.0.0.1:7000" ]',
   'redis: { sentinels: [ "[::1]:26379" ], name: gw, sentinelUsername: s, sentinelPassword: p',
 ].map(
   (redis) => `
 name: edge-1.eu_2:7
-listen: { host: "::1", port: 0 }
-admin: { host: localhost, port: 9001, hosts: [ gateway.internal ], save: true }
+listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE } }
+admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE }, hosts: [ gateway.internal ], save: true }
 store:
   file: some/where.db
   ${redis}, username: u, password: p, tls: { ca: CERT } }
@@ -97,7 +97,7 @@ upstreams:
     maxInFlight: 7
     fair: off
     forward: { cookies: on, host: caller }
-    tls: { ca: CERT }
+    tls: { ca: CERT, cert: CERT, key: PRIVATE, name: spiffe://zoo.example/animals }
     probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
 routes:
   - { path: "/v1/{a}", upstream: animals, cost: 5, methods: [ GET, M-SEARCH ], bodyLimit: 64KiB }

@@ -28,6 +28,8 @@ export type Written = Readonly<{
   /** More of the configuration. */
   more?: string
   routes?: string
+  /** The address for callers; any free port by default. */
+  listen?: string
   /** The admin address; any free port by default. */
   admin?: string
   /** The targets of the one upstream; a test's own upstream by default. */
@@ -44,11 +46,12 @@ export function configFor(upstream: string, store: string, written: Written = {}
   const patience = store.startsWith('redis:') && !/\btimeout:/.test(store) ? ', timeout: 5s' : ''
   const { more = '', routes = '[ { path: /v1/*, upstream: animals } ]' } = written
   const { targets = `[ "${upstream}" ]`, upstreamMore = '' } = written
-  const { admin = '{ host: 127.0.0.1, port: 0 }' } = written
+  const anywhere = '{ host: 127.0.0.1, port: 0 }'
+  const { listen = anywhere, admin = anywhere } = written
   const calm = /\btimeout:/.test(upstreamMore) ? '' : 'timeout: { connect: 30s, response: 30s }'
   const members = [`targets: ${targets}`, calm, upstreamMore].filter(Boolean).join(', ')
   return `${/^plans:/m.test(more) ? '' : plans}
-listen: { host: 127.0.0.1, port: 0 }
+listen: ${listen}
 admin: ${admin}
 store: { ${store}${patience} }
 upstreams: { animals: { ${members} } }
@@ -131,6 +134,8 @@ export type GatewayOptions = Written &
     storeClock?: () => number
     log?: LogSettings
     secret?: string
+    /** The limit of open files and connections; without it, connections aren't bounded. */
+    descriptors?: number
   }>
 
 /** Counters in Redis by a clock of the test's own. */
@@ -152,7 +157,8 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const opened = await openStores(config.store, { clock })
   const { storeClock } = options
   const stores = storeClock ? { ...opened, quota: quotasBy(t, config, storeClock) } : opened
-  const app = await GatewayServer.open({ config, stores, clock, log, secret: options.secret })
+  const { secret, descriptors } = options
+  const app = await GatewayServer.open({ config, stores, clock, log, secret, descriptors })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

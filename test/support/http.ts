@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { request } from 'undici'
+import { Agent, request } from 'undici'
 
 export type Answer = Readonly<{
   status: number
@@ -16,10 +16,20 @@ export type Call = (
 
 /** Calls a server; an object is sent as JSON, a text or bytes as they are. */
 export function caller(url: string): Call {
+  return callerBy(url, {})
+}
+
+/** The same for a server that speaks TLS with a certificate of its own. */
+export function tlsCaller(url: string, ca: string): Call {
+  return callerBy(url, { dispatcher: new Agent({ connect: { ca } }) })
+}
+
+function callerBy(url: string, options: Readonly<{ dispatcher?: Agent }>): Call {
   return async (method, path, body, headers = {}) => {
     const raw = typeof body === 'string' || Buffer.isBuffer(body)
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const answer = await request(url + path, {
+      ...options,
       method: method as 'GET',
       headers: { ...type, ...headers },
       body: body === undefined ? null : raw ? body : JSON.stringify(body),

@@ -79,6 +79,14 @@ export type BackSettings = Readonly<{
   callers: number
 }>
 
+/** Files of the certificates at https targets, and the name that theirs must have in place of the host. */
+export type UpstreamTls = Readonly<{
+  ca?: string | undefined
+  cert?: string | undefined
+  key?: string | undefined
+  name?: string | undefined
+}>
+
 export type UpstreamSettings = Readonly<{
   name: string
   targets: readonly TargetSettings[]
@@ -92,8 +100,7 @@ export type UpstreamSettings = Readonly<{
   /** Whether callers' cookies, and the Host that they have asked, go to its backend. */
   passesCookies: boolean
   passesHost: boolean
-  /** The certificates to trust in place of Node's own, as PEM. */
-  ca: string | undefined
+  tls: UpstreamTls | undefined
   probes: readonly Probe[]
 }>
 
@@ -121,7 +128,12 @@ export type NoticeSettings = Readonly<{
   allow: readonly string[]
 }>
 
-export type Address = Readonly<{ host: string; port: number }>
+/** An address to listen on; by TLS with the files of a certificate and its key. */
+export type Address = Readonly<{
+  host: string
+  port: number
+  tls?: Readonly<{ cert: string; key: string }> | undefined
+}>
 
 /**
  * The admin address, the host names that it accepts besides `localhost` and IP addresses, and whether operators may

@@ -1,9 +1,15 @@
+import type { Certificates } from '../certificates.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../counts/meters.ts'
 import type { Swaps } from '../swaps/swaps.ts'
 import { Upstream, type UpstreamLog } from './upstream.ts'
 
-export type UpstreamsOptions = Readonly<{ log: UpstreamLog; meters: Meters; swaps: Swaps }>
+export type UpstreamsOptions = Readonly<{
+  log: UpstreamLog
+  meters: Meters
+  swaps: Swaps
+  certificates: Certificates
+}>
 
 type Entry = { upstream: Upstream; users: number }
 
@@ -12,16 +18,12 @@ type Entry = { upstream: Upstream; users: number }
  * its connections and its health.
  */
 export class Upstreams {
-  readonly #log: UpstreamLog
-  readonly #meters: Meters
-  readonly #swaps: Swaps
+  readonly #options: UpstreamsOptions
   readonly #open = new Map<string, Entry>()
   readonly #ending = new Map<Upstream, Promise<void>>()
 
-  constructor({ log, meters, swaps }: UpstreamsOptions) {
-    this.#log = log
-    this.#meters = meters
-    this.#swaps = swaps
+  constructor(options: UpstreamsOptions) {
+    this.#options = options
   }
 
   /** Opens the upstream of some settings, or shares the open one. Each call needs a `release`. */
@@ -34,8 +36,14 @@ export class Upstreams {
   }
 
   #opened(settings: UpstreamSettings): Upstream {
-    const swap = this.#swaps.acquire(settings)
-    return new Upstream({ settings, log: this.#log, meters: this.#meters, swap })
+    const { swaps, ...options } = this.#options
+    const swap = swaps.acquire(settings)
+    try {
+      return new Upstream({ ...options, settings, swap })
+    } catch (error) {
+      if (swap) swaps.release(swap)
+      throw error
+    }
   }
 
   /** The open upstream of some settings, to read its state; `undefined` if it isn't open. */
@@ -71,7 +79,7 @@ export class Upstreams {
   }
 
   #end(upstream: Upstream): Promise<void> {
-    if (upstream.swap) this.#swaps.release(upstream.swap)
+    if (upstream.swap) this.#options.swaps.release(upstream.swap)
     const closed = upstream.close().finally(() => this.#ending.delete(upstream))
     this.#ending.set(upstream, closed)
     return closed

@@ -3,6 +3,7 @@ import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../counts/meters.ts'
 import { originOf, webUrlOf } from './target-url.ts'
+import { securedConnector, type TargetTls } from './secured.ts'
 
 export type TargetOptions = Readonly<{
   settings: TargetSettings
@@ -10,8 +11,7 @@ export type TargetOptions = Readonly<{
   health: HealthSettings
   /** Counts its answers. */
   meter: TargetMeter
-  /** The certificates to trust instead of Node's own. */
-  ca: string | undefined
+  tls: TargetTls | undefined
   /** Called when the target goes out, and when it is back. */
   changed: (target: Target, cause?: Error) => void
   /** Called after `unhealthyAfter` failed requests in a row: a check should find out whether it is the target. */
@@ -52,7 +52,7 @@ export class Target {
   #refusedSignatureAtMs = -Infinity
 
   constructor(options: TargetOptions) {
-    const { settings, timeouts, health, ca } = options
+    const { settings, timeouts, health, tls } = options
     const url = webUrlOf(settings.url)
     const socketPath = socketPathOf(settings.url)
     this.origin = originOf(settings.url)
@@ -70,14 +70,15 @@ export class Target {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: namedByOrigin(
-        buildConnector({
-          // By TLS it would offer HTTP/2.
-          allowH2: false,
-          timeout: timeouts.connectMs,
-          rejectUnauthorized: true,
-          ...(ca === undefined ? {} : { ca }),
-          ...(socketPath === undefined ? {} : { socketPath }),
-        }),
+        tls && socketPath === undefined
+          ? securedConnector(tls, timeouts.connectMs)
+          : buildConnector({
+              // By TLS it would offer HTTP/2.
+              allowH2: false,
+              timeout: timeouts.connectMs,
+              rejectUnauthorized: true,
+              ...(socketPath === undefined ? {} : { socketPath }),
+            }),
       ),
     })
   }

@@ -8,6 +8,8 @@ import type { Swap } from '../swaps/swap.ts'
 import { Side, type MakeTarget } from './side.ts'
 import { Target } from './target.ts'
 import { originOf } from './target-url.ts'
+import type { Certificates } from '../certificates.ts'
+import type { FollowedTls } from '../../../shared/tls/followed.ts'
 
 /** Logs changes of targets' health: one line for each change, not for each request. */
 export type UpstreamLog = Readonly<{
@@ -21,6 +23,8 @@ export type UpstreamOptions = Readonly<{
   meters: Meters
   /** The swap of its targets for others, if it is described. */
   swap: Swap | undefined
+  /** Opens and follows the files of its certificates. */
+  certificates: Certificates
 }>
 
 /** A backend by its name: one or more targets that share its requests by weight, and those that a swap leads to. */
@@ -38,16 +42,21 @@ export class Upstream {
   /** The shares of its callers; `undefined` with `fair: off`. */
   readonly share: FairShare | undefined
   readonly #origins: readonly string[]
+  readonly #certificates: Certificates
+  readonly #tls: FollowedTls | undefined
   #isCut = false
 
-  constructor({ settings, log, meters, swap }: UpstreamOptions) {
+  constructor({ settings, log, meters, swap, certificates }: UpstreamOptions) {
     this.settings = settings
     this.swap = swap
-    const { name, timeouts, health, ca, maxInFlight, isFair } = settings
+    const { name, timeouts, health, maxInFlight, isFair } = settings
+    this.#certificates = certificates
+    this.#tls = settings.tls && certificates.open(`upstream/${name}`, settings.tls)
+    const tls = this.#tls && { certificates: this.#tls, name: settings.tls?.name }
     this.share = isFair ? new FairShare(maxInFlight) : undefined
     const make: MakeTarget = (target, about) => {
       const meter = meters.target(name, originOf(target.url))
-      return new Target({ timeouts, health, ca, settings: target, meter, ...about })
+      return new Target({ timeouts, health, tls, settings: target, meter, ...about })
     }
     const healthChanged = (target: Target, cause?: Error): void => {
       if (target.isHealthy) log.back(name, target.origin)
@@ -105,6 +114,7 @@ export class Upstream {
   async close(): Promise<void> {
     this.#side.stop()
     this.#newSide?.stop()
+    if (this.#tls) this.#certificates.release(this.#tls)
     await this.underWay.whenNone()
     await Promise.all(this.targets.map(({ pool }) => pool.destroy()))
   }

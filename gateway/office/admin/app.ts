@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import { Refusal, refusalFrom } from '../../../shared/refusal.ts'
 import { createService, type LogSettings } from '../../../shared/service.ts'
+import type { FollowedTls } from '../../../shared/tls/followed.ts'
 import { answerUnknownRoutes } from '../../../shared/unknown-routes.ts'
 import { NotWrittenDown } from '../../front/records/audit.ts'
 import type { Reloader } from '../config/reload.ts'
@@ -41,6 +42,8 @@ export type AdminOptions = Readonly<{
   tokens: AdminTokens
   /** The secret of the gateway's signature, if it signs. */
   secret?: string | undefined
+  /** The certificate of the address; without it, it speaks plain HTTP. */
+  tls?: FollowedTls | undefined
   log?: LogSettings | undefined
   clock?: Clock
   /** Runs operations that read much; without it, they run in this thread. */
@@ -53,7 +56,7 @@ export type AdminOptions = Readonly<{
 /** The server of the admin address: health, metrics, the admin API and the console. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
   const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
-  const { thread, environment = {} } = options
+  const { thread, tls, environment = {} } = options
   const app = createService({
     name: 'admin',
     log,
@@ -65,6 +68,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
       return true
     },
     settings: { http: wire },
+    tls,
   })
   // Node would answer an unknown `Expect` by itself, without a body. Fastify refuses it by our rules.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))

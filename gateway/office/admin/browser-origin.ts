@@ -6,7 +6,7 @@ import { clientAddress, plainAddress, Ranges } from '../../front/http/address.ts
 /** How a browser reached the admin address: from which address, by https or not, and as which origin. */
 export type BrowserOrigin = Readonly<{ address: string; isHttps: boolean; origin: string }>
 
-/** The visit of a request. Only a trusted proxy is believed that its client came by https, or from another address. */
+/** The visit of a request. Only a trusted proxy is believed how its client came, and from which address. */
 export function browserOriginOf(
   request: IncomingMessage,
   trustedProxies: readonly string[],
@@ -14,8 +14,8 @@ export function browserOriginOf(
   const { headers, socket } = request
   const trusted = new Ranges(trustedProxies)
   const [proto = ''] = String(headers['x-forwarded-proto'] ?? '').split(',')
-  const isHttps =
-    proto.trim().toLowerCase() === 'https' && trusted.has(plainAddress(socket.remoteAddress ?? ''))
+  const isTold = proto !== '' && trusted.has(plainAddress(socket.remoteAddress ?? ''))
+  const isHttps = isTold ? proto.trim().toLowerCase() === 'https' : 'encrypted' in socket
   const origin = `${isHttps ? 'https' : 'http'}://${(headers.host ?? '').toLowerCase()}`
   return { address: clientAddress(request, trusted), isHttps, origin }
 }

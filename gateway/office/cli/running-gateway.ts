@@ -1,3 +1,4 @@
+import { fetchFor, tlsFailure, type Fetch } from './admin-fetch.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { noToken } from '../admin/refusals.ts'
 import { AdminTokenFault, adminTokensFrom, type AdminTokens } from '../admin/token.ts'
@@ -37,7 +38,7 @@ export async function followGateway(
   let rest = ''
   let latest: unknown
   try {
-    for await (const bytes of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    for await (const bytes of answer.body ?? []) {
       const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
       rest = events.pop() ?? ''
       for (const event of events) {
@@ -66,12 +67,13 @@ type Asked = Readonly<{
 
 /** The answer of the running gateway, if it isn't a refusal. */
 async function answerOf(
-  { address: { host, port }, adminToken }: To,
+  { address, adminToken }: To,
   endpoint: Endpoint,
   { otherwise = '', sent, signal }: Asked,
-): Promise<Response> {
+): ReturnType<Fetch> {
   const [method = '', path = ''] = endpoint.split(' ')
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const { host, port, tls } = address
+  const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const failed = (sentence: string): string => `${sentence}. ${otherwise}`.trim()
   // With the token that may do most.
   const tokens = tokensFrom(adminToken, url)
@@ -80,9 +82,12 @@ async function answerOf(
     .flatMap((role) => tokens.filter((each) => each.role === role))[0]
   const authorization = token ? { authorization: `Bearer ${token.token}` } : {}
   const options = { method, ...sent, headers: { ...sent?.headers, ...authorization } }
-  const answer = await fetch(url + path, signal ? { ...options, signal } : options).catch(
+  const ask = await fetchFor(address)
+  const answer = await ask(url + path, signal ? { ...options, signal } : options).catch(
     (error: unknown) => {
-      throw new Error(failed(`no gateway answers at ${url}`), { cause: error })
+      const why = tlsFailure(error)
+      const sentence = why === undefined ? '' : `: ${why.replace(/\.$/, '')}`
+      throw new Error(failed(`no gateway answers at ${url}${sentence}`), { cause: error })
     },
   )
   if (answer.ok) return answer

@@ -1,3 +1,4 @@
+import { readTls } from '../../../shared/tls/files.ts'
 import type { UpstreamSettings } from '../../front/config/config.ts'
 import { TargetMeter } from '../../front/counts/meters.ts'
 import { Target } from '../../front/forwarding/target.ts'
@@ -5,14 +6,14 @@ import { Target } from '../../front/forwarding/target.ts'
 /** A target beside those of an upstream, with the upstream's times and certificates. It counts in no metric. */
 export function targetBeside(
   url: string,
-  { timeouts, health, ca }: Pick<UpstreamSettings, 'timeouts' | 'health' | 'ca'>,
+  { timeouts, health, tls }: Pick<UpstreamSettings, 'timeouts' | 'health' | 'tls'>,
 ): Target {
   const settings = { url, weight: 1 }
   return new Target({
     settings,
     timeouts,
     health,
-    ca,
+    tls: tls && { certificates: { texts: readTls(tls) }, name: tls.name },
     meter: new TargetMeter(),
     changed: () => undefined,
     suspected: () => undefined,

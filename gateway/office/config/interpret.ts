@@ -21,14 +21,11 @@ import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
 
-/** Reads files that the configuration names: certificates, and an OpenAPI document as JSON. */
-export type ReadFiles = Readonly<{
-  certificates: (file: string) => string
-  document: (file: string) => string
-}>
+/** Reads the OpenAPI document that the configuration names, as JSON. */
+export type ReadDocument = (file: string) => string
 
 /** Turns the texts of a complete file that has been checked into values. */
-export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'hash'> {
+export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit<Config, 'hash'> {
   const { listen, admin, store, cors, portal } = file
   return {
     name: file.name,
@@ -46,15 +43,12 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     bans: bansFrom(file.bans),
     keys: { ...file.keys, from: file.keys.from.map((name) => name.toLowerCase()) },
     upstreams: new Map(
-      Object.entries(file.upstreams).map(([name, written]) => [
-        name,
-        upstreamFrom(name, written, read),
-      ]),
+      Object.entries(file.upstreams).map(([name, written]) => [name, upstreamFrom(name, written)]),
     ),
     quotaPath: file.quota === 'off' ? undefined : file.quota.path,
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
     usageByRoute: file.usage !== 'off' && file.usage.routes,
-    portal: portal && portalFrom(portal, read),
+    portal: portal && portalFrom(portal, readDocument),
     ietfHeaders: file.headers.ietf,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
     routes: routesFrom(file.routes),
@@ -135,11 +129,7 @@ function bansFrom(bans: CompleteFile['bans']): BanRules {
   }
 }
 
-function upstreamFrom(
-  name: string,
-  written: CompleteFile['upstreams'][string],
-  read: ReadFiles,
-): UpstreamSettings {
+function upstreamFrom(name: string, written: CompleteFile['upstreams'][string]): UpstreamSettings {
   const { targets, swap, timeout, health, maxInFlight, fair, forward, tls, probes } = written
   return {
     name,
@@ -160,7 +150,7 @@ function upstreamFrom(
     isFair: fair === 'on',
     passesCookies: forward.cookies === 'on',
     passesHost: forward.host === 'caller',
-    ca: tls && read.certificates(tls.ca),
+    tls,
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')
       return { method, target, status }
@@ -170,9 +160,9 @@ function upstreamFrom(
 
 function portalFrom(
   { path, openapi, rotate }: NonNullable<CompleteFile['portal']>,
-  read: ReadFiles,
+  readDocument: ReadDocument,
 ): PortalSettings {
-  return { path, document: read.document(openapi), canRotate: rotate === 'on' }
+  return { path, document: readDocument(openapi), canRotate: rotate === 'on' }
 }
 
 function tracesFrom({ to, sample }: CompleteFile['traces']): TraceSettings | undefined {

@@ -29,8 +29,13 @@ export function withoutPasswords(text: string): string {
   return withoutSecretMembers(withoutUserInfo(text))
 }
 
-/** A replacer for `JSON.stringify`: masks passwords in texts, and whole values with secret names. */
-export function maskedJson(name: string, value: unknown): unknown {
+/**
+ * A replacer for `JSON.stringify`: masks passwords in texts, and whole values with secret names. A `key` beside a `cert` names
+ * a file; only if somebody has written the private key itself there, it is a secret.
+ */
+export function maskedJson(this: unknown, name: string, value: unknown): unknown {
+  const isBesideCert = typeof this === 'object' && this !== null && 'cert' in this
+  if (name === 'key' && isBesideCert && !/BEGIN|\n/.test(String(value))) return value
   if (typeof value === 'string') return isSecretName(name) ? masked(value) : withoutPasswords(value)
   return isSecretName(name) && typeof value === 'number' ? '…' : value
 }

@@ -1,28 +1,23 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
+import { readText, type ReadText } from '../../../shared/read-text.ts'
+import { mostBytesOfTlsFile } from '../../../shared/tls/files.ts'
 import { openapiFrom, type ReadOpenapi } from './openapi.ts'
-
-/** The longest file of certificates that is read: all that a system trusts take a quarter of it. */
-const mostBytesOfCertificates = 2 ** 20
 
 /** The longest OpenAPI document that is read. */
 const mostBytesOfDocument = 2 ** 21
-
-/** A file's text, or why it can't be read. */
-type ReadText =
-  Readonly<{ text: string; why?: undefined }> | Readonly<{ text?: undefined; why: string }>
 
 /** The document that was read last: each reload reads the same one again. */
 let latest: Readonly<{ text: string; read: ReadOpenapi }> | undefined
 
 /**
- * The files that one configuration names. Each is read once: what is used is what was checked, also if somebody writes
- * to it meanwhile. Only the certificates of Redis are read again, at each connection.
+ * The files that one configuration names. Each is read once: the document that is used is the one that was checked, also if
+ * somebody writes to it meanwhile. Certificates and keys are checked here, and read again where they are used.
  */
 export class NamedFiles {
   readonly #configFile: string
   readonly #readsDocument: boolean
-  readonly #certificates = new Map<string, ReadText>()
+  readonly #tlsFiles = new Map<string, ReadText>()
   readonly #documents = new Map<string, ReadOpenapi>()
 
   constructor(configFile: string, { readsDocument }: Readonly<{ readsDocument: boolean }>) {
@@ -30,8 +25,9 @@ export class NamedFiles {
     this.#readsDocument = readsDocument
   }
 
-  certificates(file: string): ReadText {
-    return once(this.#certificates, file, () => textOf(file, mostBytesOfCertificates))
+  /** A file of certificates, or of a private key. */
+  tlsFile(file: string): ReadText {
+    return once(this.#tlsFiles, file, () => readText(file, mostBytesOfTlsFile))
   }
 
   /**
@@ -51,7 +47,7 @@ function once<Value>(cache: Map<string, Value>, name: string, read: () => Value)
 }
 
 function readOpenapi(file: string): ReadOpenapi {
-  const { text, why } = textOf(file, mostBytesOfDocument)
+  const { text, why } = readText(file, mostBytesOfDocument)
   if (text === undefined) return { faults: [{ sentence: why }] }
   if (latest?.text !== text) latest = { text, read: openapiFrom(text) }
   return latest.read
@@ -62,20 +58,4 @@ function placeOf(path: string, configFile: string): string {
   const folder = dirname(configFile)
   const places = [path, join(folder, path), join(dirname(folder), path)]
   return places.find((candidate) => existsSync(candidate)) ?? path
-}
-
-function textOf(file: string, mostBytes: number): ReadText {
-  try {
-    const entry = statSync(file)
-    if (!entry.isFile()) return { why: "it isn't a file" }
-    if (entry.size > mostBytes) {
-      return { why: `it has ${entry.size} bytes; at most ${mostBytes} are allowed` }
-    }
-    return { text: readFileSync(file, 'utf8') }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    return {
-      why: code === 'ENOENT' ? 'there is no such file' : `the system says ${String(code)}`,
-    }
-  }
 }

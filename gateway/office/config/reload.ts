@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises'
 import type { Config } from '../../front/config/config.ts'
+import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError } from './config-error.ts'
@@ -50,24 +50,19 @@ export type Attempt = Readonly<{
 /** The author of reloads that follow the file by themselves. */
 const watcher = 'the file'
 
-/** The interval between looks at the file. A changed file is read once it is the same at two looks in a row. */
+/** The interval between looks at the file. */
 const lookEveryMs = 100
 
 /**
  * Follows a configuration file. A saved file without mistakes goes into force; one with mistakes changes nothing and
- * is reported. It looks at the file by name in an interval, which works however editors and orchestrators save: in
- * place, by renaming another file over it, or by turning a link.
+ * is reported.
  */
 export class Reloader {
   readonly #options: ReloadOptions
   #config: Config
   #text: string
   #state: ConfigState
-  /** The file's stamp at the last look. */
-  #stamp = ''
-  #isSettling = false
-  #isClosed = false
-  #timer: NodeJS.Timeout | undefined
+  readonly #watch: FileWatch
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: ReloadOptions) {
@@ -76,6 +71,12 @@ export class Reloader {
     this.#config = loaded.config
     this.#text = loaded.text
     this.#state = { file, ...inForceSince(loaded, Date.now()) }
+    this.#watch = new FileWatch({
+      files: [file],
+      everyMs: lookEveryMs,
+      // Without an answer of the desk, it is told again.
+      changed: () => this.reload(watcher),
+    })
   }
 
   get state(): ConfigState {
@@ -93,20 +94,13 @@ export class Reloader {
   }
 
   /** Begins to follow the file. */
-  async watch(): Promise<void> {
-    this.#stamp = await stampOf(this.#options.file)
-    const next = (): void => {
-      if (this.#isClosed) return
-      this.#timer = setTimeout(() => void this.#look().finally(next), lookEveryMs)
-      this.#timer.unref()
-    }
-    next()
+  watch(): Promise<void> {
+    return this.#watch.begin()
   }
 
   /** Follows the file no longer. Whoever asks for a reload still gets one. */
   close(): void {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#watch.close()
   }
 
   /**
@@ -148,18 +142,6 @@ export class Reloader {
     throw new ConfigError(mistakes.join('\n'), { mistakes })
   }
 
-  async #look(): Promise<void> {
-    const stamp = await stampOf(this.#options.file)
-    const isMoving = stamp !== this.#stamp
-    this.#stamp = stamp
-    if (isMoving) this.#isSettling = true
-    else if (this.#isSettling && !this.#isClosed) {
-      this.#isSettling = false
-      // Without an answer of the desk, it looks again.
-      await this.reload(watcher).catch(() => (this.#isSettling = true))
-    }
-  }
-
   async #attempt(by: string): Promise<Reloaded> {
     const { desk, change } = this.#options
     let candidate: Candidate | undefined
@@ -187,13 +169,10 @@ export class Reloader {
     }
   }
 
-  /** Whether a candidate is the one in force: the same text, certificates and OpenAPI document. */
+  /** Whether a candidate is the one in force: the same text, and the same OpenAPI document. */
   #isInForce({ text, config }: Candidate): boolean {
-    const [certificates, others] = [config, this.#config].map(({ upstreams }) =>
-      JSON.stringify([...upstreams.values()].map(({ ca }) => ca ?? null)),
-    )
     const isDocumentSame = config.portal?.document === this.#config.portal?.document
-    return text === this.#text && certificates === others && isDocumentSame
+    return text === this.#text && isDocumentSame
   }
 
   async #mistakesOf(error: unknown, candidate: Candidate | undefined): Promise<string> {
@@ -210,14 +189,4 @@ function inForceSince(
   loadedAtMs: number,
 ) {
   return { hash: config.hash, sharedHash, loadedAtMs, mistakes: undefined }
-}
-
-/** The file's inode, size and times: another text has another stamp. */
-async function stampOf(file: string): Promise<string> {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
-    return [ino, size, mtimeNs, ctimeNs].join()
-  } catch {
-    return 'nothing'
-  }
 }

@@ -5,6 +5,7 @@ import { bans, plans, strangers } from './settings/plans.ts'
 import { deprecations, routes } from './settings/routes.ts'
 import { optional, required, section } from './settings/setting.ts'
 import { store } from './settings/store.ts'
+import { listeningTls, purposeOfListeningTls } from './settings/tls.ts'
 import { upstreams } from './settings/upstreams.ts'
 import { duration, port, spelled, text } from './settings/values.ts'
 
@@ -34,6 +35,7 @@ export const fileSchema = section({
         '127.0.0.1',
       ),
       port: optional(port, 'The port for callers; 0 is any free port.', 8080),
+      tls: optional(listeningTls, purposeOfListeningTls),
     }),
     'The address for callers.',
     {},

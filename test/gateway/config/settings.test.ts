@@ -12,7 +12,7 @@ import { NamedFiles } from '../../../gateway/office/config/named-files.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { fileSchema } from '../../../gateway/office/config/schema.ts'
 import { configText } from '../../../gateway/office/config/show.ts'
-import { selfSigned } from '../../support/certificate.ts'
+import { pairFor, selfSigned } from '../../support/certificate.ts'
 import {
   environment,
   everySetting,
@@ -25,8 +25,9 @@ import { appOfCosts } from '../../support/routes.ts'
 import { settingsOf } from '../../support/settings.ts'
 
 t.test('what is shown of a file is a file that changes nothing', async (t) => {
-  const dir = t.testdir({ 'cert.pem': selfSigned().cert })
-  const every = everySetting.map((text) => text.replaceAll('CERT', join(dir, 'cert.pem')))
+  const { cert, key } = pairFor(t)
+  const dir = t.testdir()
+  const every = everySetting.map((text) => text.replaceAll('CERT', cert).replaceAll('PRIVATE', key))
   const written = every.map((text) => parseDocument(text).toJS() as unknown)
   const missing = [...settingsOf(fileSchema).keys()].filter(
     (place) => !written.some((file) => isWritten(file, place)),
@@ -205,11 +206,11 @@ t.test(
     const folder = t.testdir({ 'document.json': '{}', 'ca.pem': 'a certificate' })
     const files = new NamedFiles(join(folder, 'gateway.yaml'), { readsDocument: true })
     const [document, certificates] = [join(folder, 'document.json'), join(folder, 'ca.pem')]
-    const before = [files.openapi(document), files.certificates(certificates)]
+    const before = [files.openapi(document), files.tlsFile(certificates)]
     writeFileSync(document, '')
     writeFileSync(certificates, '')
-    t.strictSame([files.openapi(document), files.certificates(certificates)], before)
-    t.equal(files.certificates(certificates).text, 'a certificate')
+    t.strictSame([files.openapi(document), files.tlsFile(certificates)], before)
+    t.equal(files.tlsFile(certificates).text, 'a certificate')
     t.end()
   },
 )

@@ -234,11 +234,14 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
     if (url === '/stream') response.write('a beginning')
     else response.end('all')
   })
-  const { config } = await startGateway(t, { upstream: { url, seen: [] } })
+  const { app, config } = await startGateway(t, { upstream: { url, seen: [] } })
+  const { certificates } = app.front
   const settings = config.upstreams.get('animals')
   if (!settings) throw new Error('there is an upstream')
   const log = { out: () => t.fail('is not taken out'), back: () => undefined }
-  const upstream = new Upstream({ settings, log, meters: new Meters(), swap: undefined })
+  const upstream = new Upstream({
+    ...{ settings, log, certificates, meters: new Meters(), swap: undefined },
+  })
   const [first] = upstream.targets
   if (!first) throw new Error('there is a target')
   for (const target of ['/', '/stream']) {

@@ -2,6 +2,7 @@ import { noticeWords } from '../../../front/records/notice-types.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
 import { optional, required, section } from './setting.ts'
+import { listeningTls, purposeOfListeningTls } from './tls.ts'
 import { port, share, spelled, text, yesOrNo } from './values.ts'
 
 const hostName = spelled(
@@ -32,6 +33,7 @@ export const admin = section({
     '127.0.0.1',
   ),
   port: optional(port, 'The port for operators; 0 is any free port.', 8081),
+  tls: optional(listeningTls, purposeOfListeningTls),
   hosts: optional(
     Type.Array(hostName, { expected: 'a list of names without ports' }),
     'Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it.',

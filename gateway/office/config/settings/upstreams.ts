@@ -2,7 +2,8 @@ import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
 import { swap } from './swap.ts'
 import { targets } from './targets.ts'
-import { count, onOrOff, spelled, text, time, whole } from './values.ts'
+import { upstreamTls } from './tls.ts'
+import { count, onOrOff, spelled, time, whole } from './values.ts'
 
 const status = whole(100, 599, 'an HTTP status from 100 to 599')
 const probe = spelled(
@@ -44,13 +45,6 @@ const forward = section({
   ),
 })
 
-const tls = section({
-  ca: required(
-    text,
-    "A file with the certificates to trust, in place of Node.js' own. Each reload of the configuration reads it again.",
-  ),
-})
-
 const probes = Type.Array(
   section({
     request: required(probe, 'The method and path to send.'),
@@ -75,7 +69,10 @@ const upstream = section(
       'on',
     ),
     forward: optional(forward, 'Parts of requests that a whole application may need.', {}),
-    tls: optional(tls, 'How the certificates of https targets are checked.'),
+    tls: optional(
+      upstreamTls,
+      'The certificates at https targets: theirs, and the gateway’s own. Files that change are read again.',
+    ),
     probes: optional(
       probes,
       'The requests that `tollgate upstream check` sends to a new backend.',

@@ -1,0 +1,22 @@
+import { readFileSync, statSync } from 'node:fs'
+
+/** A file's text, or why it can't be read. */
+export type ReadText =
+  Readonly<{ text: string; why?: undefined }> | Readonly<{ text?: undefined; why: string }>
+
+/** Reads a file that somebody names, of at most so many bytes. */
+export function readText(file: string, mostBytes: number): ReadText {
+  try {
+    const entry = statSync(file)
+    if (!entry.isFile()) return { why: "it isn't a file" }
+    if (entry.size > mostBytes) {
+      return { why: `it has ${entry.size} bytes; at most ${mostBytes} are allowed` }
+    }
+    return { text: readFileSync(file, 'utf8') }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    return {
+      why: code === 'ENOENT' ? 'there is no such file' : `the system says ${String(code)}`,
+    }
+  }
+}
