@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync } from 'node:crypto'
+import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,6 +23,8 @@ export type CertificateOptions = Readonly<{
 export function selfSigned(options: CertificateOptions = {}): Certificate {
   const { names = ['localhost'], address = true, uris = [], endsAtMs, signedBy } = options
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  // Those who trust several look for one by its name.
+  const name = nameOf(`localhost ${randomUUID()}`)
   const ecdsaSha256 = sequence(oid('2a8648ce3d040302'))
   const alternatives = sequence(
     ...names.map((name) => tagged(0x82, Buffer.from(name))),
@@ -34,9 +36,9 @@ export function selfSigned(options: CertificateOptions = {}): Certificate {
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, Buffer.from([1])),
     ecdsaSha256,
-    nameOf(signedBy ? 'authority' : 'localhost'),
+    signedBy ? nameOf('authority') : name,
     sequence(time('200101000000Z'), time(endsAtMs ? utcTime(endsAtMs) : '491231235959Z')),
-    nameOf('localhost'),
+    name,
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(0xa3, extensions),
   )
@@ -44,7 +46,7 @@ export function selfSigned(options: CertificateOptions = {}): Certificate {
     .update(body)
     .sign(signedBy?.key ?? privateKey)
   const der = sequence(body, ecdsaSha256, tagged(0x03, Buffer.concat([Buffer.of(0), signature])))
-  const lines = der.toString('base64').replace(/.{64}/g, '$&\n')
+  const lines = der.toString('base64').replace(/.{64}(?!$)/g, '$&\n')
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
