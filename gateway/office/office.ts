@@ -5,6 +5,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Config } from '../front/config/config.ts'
 import type { Front } from '../front/front.ts'
 import type { Siblings } from './compare/comparison.ts'
+import { CertificateEnds } from './certificate-ends.ts'
 import { Comparisons } from './compare/comparisons.ts'
 import { Mirrors } from './compare/mirrors.ts'
 import { answerForRefusals } from './explain/refusals-of.ts'
@@ -37,6 +38,8 @@ export type Office = Readonly<{
   comparisons: Comparisons
   /** Events for receivers outside. */
   notices: Notices
+  /** Warnings of certificates that end soon. */
+  certificateEnds: CertificateEnds
   /** Goes by another configuration from now on. */
   change: (config: Config) => void
   close: () => Promise<void>
@@ -70,6 +73,13 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     log,
   })
   closers.add(() => notices.close())
+  const certificateEnds = new CertificateEnds({
+    certificates: front.certificates,
+    tell: (end) => notices.certificateEnds(end),
+    clock,
+    log,
+  })
+  closers.add(() => certificateEnds.close())
   const fleetNews = differenceReporter({ fleet: stores.fleet, audit: stores.audit, log, clock })
   front.listen({
     storeTrouble: (why) => notices.outage.trouble(why),
@@ -120,6 +130,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     mirrors,
     comparisons,
     notices,
+    certificateEnds,
     change(config) {
       mirrors.change(config)
       notices.change(config)

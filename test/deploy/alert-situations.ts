@@ -23,6 +23,7 @@ const refusals = `tollgate_refusals_total{${at}, plan="free", reason="rate_limit
 const bans = `tollgate_refusals_total{${at}, plan="free", reason="key_banned", window=""}`
 const others = `tollgate_refusals_total{${at}, plan="free", reason="forbidden", window=""}`
 const requests = `tollgate_requests_total{${at}, plan="free", route="/v1/*", status="200"}`
+const certificate = `tollgate_certificate_expires_seconds{${at}, use="listen"}`
 const strangers = (outcome: string): string =>
   `tollgate_strangers_total{${at}, outcome="${outcome}"}`
 const costs = (outcome: string): string =>
@@ -126,6 +127,12 @@ export const situations: readonly Situation[] = [
     alert: 'TollgateConfigRefused',
     series: { [`tollgate_config_refused{${at}}`]: '0x4 1x20' },
     ...{ fires: '2m15s', labels: whole, silent: ['2m'] },
+  },
+  {
+    alert: 'TollgateCertificateEnds',
+    series: { [certificate]: '1209660-15x60' },
+    ...{ fires: '6m15s', labels: { ...whole, use: 'listen' }, silent: ['6m'] },
+    calm: { [certificate]: '1209600x60' },
   },
   {
     alert: 'TollgateSwapWentBack',

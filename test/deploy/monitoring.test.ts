@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { parse } from 'yaml'
+import { pairFor, selfSigned } from '../support/certificate.ts'
 import { read } from '../support/deployment.ts'
 import { configFor, startUpstream, type Upstream } from '../support/gateway.ts'
 import { caller, json, type Call } from '../support/http.ts'
@@ -52,6 +53,8 @@ type Place = Readonly<{
   one: Member
   two: Member
   prometheus: Prometheus
+  /** The certificate that both gateways show to targets. */
+  pair: ReturnType<typeof pairFor>
   /** Makes a key of a plan; gives the headers of its caller. */
   key: (plan: string) => Promise<{ authorization: string }>
 }>
@@ -67,12 +70,14 @@ async function startPlace(t: Test): Promise<Place> {
     })
   const [first, second, next] = [await start(), await start(), await start()]
   const receiver = await start()
+  const pair = pairFor(t)
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
     targets: `[ "${first.url}", "${second.url}" ]`,
     routes:
       '[ { path: /v1/*, upstream: animals }, ' +
       '{ path: /v1/ask, upstream: animals, cost: { estimate: 1, from: answer } } ]',
     upstreamMore:
+      `tls: ${pair.yaml}, ` +
       'health: { path: /healthz, every: 100ms, unhealthyAfter: 1 }, ' +
       `swap: { to: [ "${next.url}" ], steps: [50], every: 1h, back: { after: 1000 } }`,
     more: `
@@ -91,7 +96,7 @@ deprecations: [ { operation: "GET /v1/pets/{petId}", since: 2025-12-05 } ]`,
     const made = json(await one.ask('POST', '/admin/keys', { name: `A ${plan}`, plan }))
     return { authorization: `Bearer ${String(made['key'])}` }
   }
-  return { redis, targets: [first, second, next], one, two, prometheus, key }
+  return { redis, targets: [first, second, next], one, two, prometheus, pair, key }
 }
 
 /** Waits until an alert is pending or fires. */
@@ -128,7 +133,7 @@ async function metricsOf({ ask }: Member): Promise<string> {
 
 t.test('in real situations each alert comes up, and each panel shows something', async (t) => {
   const place = await startPlace(t)
-  const { one, two, prometheus, redis, targets } = place
+  const { one, two, prometheus, redis, targets, pair } = place
   const pro = await place.key('pro')
   await one.call('GET', '/v1/pets/7', undefined, pro)
   await two.call('GET', '/v1/x', undefined, pro)
@@ -160,6 +165,8 @@ t.test('in real situations each alert comes up, and each panel shows something',
   // Either of them sends the notices.
   holdNames(t, `${await metricsOf(one)}\n${await metricsOf(two)}`)
 
+  pair.write(selfSigned({ endsAtMs: Date.now() + 13 * 86_400_000 }))
+  await alerted(prometheus, 'TollgateCertificateEnds')
   writeFileSync(two.file, readFileSync(two.file, 'utf8').replace('perDay: 1000', 'perDay: 1001'))
   await alerted(prometheus, 'TollgateConfigsDiffer')
   writeFileSync(one.file, readFileSync(one.file, 'utf8').replace('perDay: 1000', 'perDay: many'))

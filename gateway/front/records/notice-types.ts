@@ -21,12 +21,22 @@ const noticeTypes = [
   'store.back',
   'store.emptied',
   'operation.sunset_near',
+  'certificate.ends',
 ] as const
 
 /** An event, or the test that operators send. */
 export type NoticeType = (typeof noticeTypes)[number] | 'notices.test'
 
-const groups = ['key', 'quota', 'upstream', 'config', 'gateways', 'store', 'operation'] as const
+const groups = [
+  'key',
+  'quota',
+  'upstream',
+  'config',
+  'gateways',
+  'store',
+  'operation',
+  'certificate',
+] as const
 
 /** The words of `about`: all events, all of a group, or one. */
 export const noticeWords = [

@@ -8,11 +8,14 @@ import { stateOf } from '../../front/keys/view.ts'
 import { dayMs } from '../../../shared/windows.ts'
 import { deprecatedCalls } from '../../front/counts/deprecated-calls.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
+import { soonMs } from '../../../shared/tls/ends.ts'
+import type { CertificateEnd } from '../../front/certificates.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
 
-/** The days before the end of a key, and before a sunset, on which they are told; the nearest first. */
+/** The days before the end of a key, before a sunset, and before the end of a certificate, on which they are told; the nearest first. */
 const expiryDays = [1, 7]
 const sunsetDays = [7, 30]
+const certificateDays = [1, soonMs / dayMs]
 
 /** A key still calls an operation if it did within this time. */
 const recentDays = 30
@@ -53,6 +56,20 @@ function expiryOf(key: Key, nowMs: number): NewNotice | undefined {
   return noticeOf(
     { type: 'key.expiring', parts: [id, expiresAtMs, days], atMs: nowMs, data },
     { rememberMs: expiresAtMs - nowMs + dayMs },
+  )
+}
+
+/** The notice of a certificate that ends soon: all gateways that have it make the same one. */
+export function endingCertificate(
+  { use, endsAtMs, leftMs }: CertificateEnd,
+  { atMs, gateway }: Readonly<{ atMs: number; gateway: string }>,
+): NewNotice | undefined {
+  const days = certificateDays.find((days) => leftMs > 0 && leftMs <= days * dayMs)
+  if (days === undefined) return undefined
+  const data = { use, endsAt: new Date(endsAtMs).toISOString(), days, gateway }
+  return noticeOf(
+    { type: 'certificate.ends', parts: [use, endsAtMs, days], atMs, data },
+    { rememberMs: leftMs + dayMs },
   )
 }
 

@@ -21,6 +21,8 @@ import type { DeliveryResult } from './send.ts'
 import type { NoticeStore, Turn } from '../../front/records/notice-store.ts'
 import { TargetNews } from './targets.ts'
 import { HourlyScan } from './hourly-scan.ts'
+import { endingCertificate } from './ends-soon.ts'
+import type { CertificateEnd } from '../../front/certificates.ts'
 
 /** The time between two looks for what is due. */
 const tickMs = 1_000
@@ -115,6 +117,13 @@ export class Notices {
   /** Tells that a quota has come near its limit. */
   nearLimit(near: NearLimit): void {
     this.outbox.add(nearLimitNotice(near))
+  }
+
+  /** Tells that a certificate ends soon. */
+  certificateEnds(end: CertificateEnd): void {
+    const { clock, self } = this.#options
+    const notice = endingCertificate(end, { atMs: clock(), gateway: self().name })
+    if (notice) this.outbox.add(notice)
   }
 
   /** Tells that the store was emptied; all gateways that see it tell of the same `epoch`. */

@@ -1,6 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
+import { addCertificates } from './certificates.ts'
 import { addRequests, addSpans } from './requests.ts'
 import { counter, gauge } from './series.ts'
 import { addFleet, addStores } from './stores.ts'
@@ -41,6 +42,7 @@ export function createMetrics(
   addStores(registry, gateway)
   addFleet(registry, gateway)
   addUpstreams(registry, gateway)
+  addCertificates(registry, gateway)
   addSpans(registry, gateway)
   counter(registry, 'tollgate_office_restarts_total', {
     help: 'Times that the thread of reports and configurations died or hung, and was replaced',

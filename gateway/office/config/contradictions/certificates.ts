@@ -1,22 +1,33 @@
-import { tlsFaults, type TlsFiles } from '../../../../shared/tls/files.ts'
+import { endSentence } from '../../../../shared/tls/ends.ts'
+import { certificateEndsAtMs, tlsFaults, type TlsFiles } from '../../../../shared/tls/files.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
-import { mistake, section, text, type Remark, type Section } from './remarks.ts'
+import { list, mistake, section, text, warning, type Remark, type Section } from './remarks.ts'
 
-/** The files of each section about TLS can be read, and fit together. */
+/** The files of each section about TLS can be read, fit together, and don't end soon. */
 export function* certificateRemarks(file: Section, files: NamedFiles): Generator<Remark> {
   for (const [path, named] of tlsSections(file)) {
     // Names aren't told: they may come from the environment.
-    for (const { name, sentence } of tlsFaults(named, (each) => files.tlsFile(each))) {
-      yield mistake([...path, name], sentence)
-    }
+    const faults = [...tlsFaults(named, (each) => files.tlsFile(each))]
+    yield* faults.map(({ name, sentence }) => mistake([...path, name], sentence))
+    if (faults.length > 0 || named.cert === undefined) continue
+    const endsAtMs = certificateEndsAtMs({ cert: files.tlsFile(named.cert).text ?? '' })
+    const sentence = endSentence(endsAtMs ?? Infinity, Date.now())
+    if (sentence !== undefined) yield warning([...path, 'cert'], sentence)
   }
 }
 
-/** A certificate for targets has its key beside it, and the other way round. */
-export function* halfPairRemarks(file: Section): Generator<Remark> {
+/** A certificate for targets has its key beside it, and the other way round; and some target is there to see it. */
+export function* upstreamTlsRemarks(file: Section): Generator<Remark> {
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    const tls = section(section(upstream)['tls'])
+    const { tls: written, targets, swap } = section(upstream)
+    if (written === undefined) continue
+    const all = [...list(targets), ...list(section(swap)['to'])]
+    const urls = all.map((target) => text(target) ?? text(section(target)['url']))
+    if (urls.every((url) => url !== undefined && !/^(?:https:|.*\$\{)/i.test(url))) {
+      yield warning(['upstreams', name, 'tls'], 'is for https targets, and there are none')
+    }
+    const tls = section(written)
     for (const [one, other] of [
       ['cert', 'key'],
       ['key', 'cert'],
