@@ -3,6 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
 import { createService, type LogSettings } from '../shared/service.ts'
 import type { SpanSink } from '../shared/spans/span.ts'
+import type { FollowedTls } from '../shared/tls/followed.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
@@ -23,18 +24,21 @@ export type BackendOptions = Readonly<{
   log?: LogSettings
   /** Where the spans of traced requests go; without it, none are made. */
   spans?: SpanSink | undefined
+  /** The certificate of its address; without it, it speaks plain HTTP. */
+  tls?: FollowedTls | undefined
   /** Whether writes that arrive together share a commit; `false` for measurements only. */
   batched?: boolean
 }>
 
 /** Creates the animal store, ready to listen. Closing it leaves the database open for the opener to close. */
 export function createBackend(options: BackendOptions): FastifyInstance {
-  const { database, secret, clock = Date.now, log, spans, batched = true } = options
+  const { database, secret, clock = Date.now, log, spans, tls, batched = true } = options
   const app = createService({
     name: 'backend',
     log,
     refusalFor: (thrown) => (isTrouble(thrown) ? storeRefusal(thrown) : refusalFrom(thrown)),
     settings: { bodyLimit },
+    tls,
   })
   if (spans) traceRequests(app, spans)
   const look = secret ? requireSignature(app, secret, clock) : undefined

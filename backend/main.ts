@@ -12,6 +12,7 @@ import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
 import { seed } from './seed.ts'
 import { clearWay, socketFrom } from './socket.ts'
+import { tlsFrom } from './tls.ts'
 
 const help = `The animal store: pet CRUD from SQLite, for a gateway to stand in front of.
 
@@ -25,6 +26,9 @@ Environment:
   LISTEN          a Unix socket to listen at, in place of both: unix:/run/animals.sock
   DATABASE        the SQLite file               data/animals.db
   GATEWAY_SECRET  shared with the gateway; with it, requests that the gateway didn't sign get 403
+  TLS_CERT        a file in PEM: its certificate; with it and its key, it speaks HTTPS only
+  TLS_KEY         a file in PEM: the private key of the certificate
+  TLS_CLIENT_CA   a file in PEM: only clients with a certificate that one of these has signed are served
   LOG_LEVEL       ${logLevels.join(' ')}   info
   OTEL_EXPORTER_OTLP_ENDPOINT  where spans are sent (OTLP over HTTP, in JSON); empty: none are made
 `
@@ -61,13 +65,16 @@ async function main(): Promise<void> {
   const log = { level, target: standardLog(process) }
   const spans =
     collector === '' ? undefined : await openSpans(spansTo(collector, (err) => tell(err)))
-  const app = createBackend({ database, secret: GATEWAY_SECRET, log, spans })
+  const tls = tlsFrom(process.env, () => app.log)
+  const app = createBackend({ database, secret: GATEWAY_SECRET, log, spans, tls })
   const tell = collectorTrouble(app.log)
   app.addHook('onClose', async () => {
+    tls?.close()
     await spans?.close()
     database.close()
   })
-  if (!GATEWAY_SECRET && socket === undefined && !isLoopback(HOST)) {
+  const isOpen = !GATEWAY_SECRET && !tls?.texts.ca
+  if (isOpen && socket === undefined && !isLoopback(HOST)) {
     app.log.warn(
       `listening on ${HOST} without GATEWAY_SECRET: every request that reaches it is served`,
     )

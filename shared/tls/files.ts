@@ -19,9 +19,13 @@ export type TlsFault = Readonly<{ name: keyof TlsFiles; sentence: string }>
 export const mostBytesOfTlsFile = 2 ** 20
 
 const names = ['ca', 'cert', 'key'] as const
+const ownNames = { ca: 'ca', cert: 'cert', key: 'key' } as const
 
-/** Reads files that fit together; throws a sentence otherwise. */
-export function readTls(files: TlsFiles): TlsTexts {
+/** Reads files that fit together; throws a sentence otherwise, which calls them by `called`. */
+export function readTls(
+  files: TlsFiles,
+  called: Readonly<Record<keyof TlsFiles, string>> = ownNames,
+): TlsTexts {
   const read = names.flatMap((name) => {
     const file = files[name]
     return file === undefined ? [] : [[name, readText(file, mostBytesOfTlsFile)] as const]
@@ -29,7 +33,7 @@ export function readTls(files: TlsFiles): TlsTexts {
   const [fault] = tlsFaults(files, (file) => {
     return read.find(([name]) => files[name] === file)?.[1] ?? { why: 'it wasn’t read' }
   })
-  if (fault) throw new Error(`${fault.name} ${fault.sentence}`)
+  if (fault) throw new Error(`${called[fault.name]} ${fault.sentence}`)
   return Object.fromEntries(read.map(([name, { text }]) => [name, text]))
 }
 
@@ -53,7 +57,7 @@ export function* tlsFaults(
   const { cert, key } = texts
   if (!areSound) return
   if (cert !== undefined && key !== undefined && !isPair(cert, key)) {
-    yield { name: 'key', sentence: 'isn’t the private key of the certificate in cert' }
+    yield { name: 'key', sentence: 'isn’t the private key of the certificate beside it' }
     return
   }
   try {

@@ -6,6 +6,8 @@ const lookEveryMs = 250
 
 export type FollowedTlsOptions = Readonly<{
   files: TlsFiles
+  /** What sentences call the files. */
+  names?: Readonly<Record<keyof TlsFiles, string>>
   /** Hears of new texts in use. */
   changed: () => void
   /** Hears why new files aren't used. */
@@ -24,9 +26,9 @@ export class FollowedTls {
 
   /** Reads the files; throws a sentence if they can't be used. */
   constructor(options: FollowedTlsOptions) {
-    const { files } = options
+    const { files, names } = options
     this.#options = options
-    this.#texts = readTls(files)
+    this.#texts = readTls(files, names)
     this.#watch = new FileWatch({
       files: [files.ca, files.cert, files.key].filter((file) => file !== undefined),
       everyMs: lookEveryMs,
@@ -55,11 +57,12 @@ export class FollowedTls {
   /** Reads the files now. */
   readAgain(): void {
     try {
-      const texts = readTls(this.#options.files)
+      const { files, names, changed } = this.#options
+      const texts = readTls(files, names)
       if (JSON.stringify(texts) === JSON.stringify(this.#texts)) return
       for (const take of this.#servers) take(texts)
       this.#texts = texts
-      this.#options.changed()
+      changed()
     } catch (error) {
       this.#options.refused(error)
     }

@@ -145,7 +145,7 @@ t.test('a new pair is in use for new connections, and closes none', async (t) =>
     pair.put(pair.key, next.key)
     await until(() => refusals() === 1)
     const line = log.find((each) => each.includes('can’t be used')) ?? ''
-    t.match(line, /"use":"listen".*key isn’t the private key of the certificate in cert/)
+    t.match(line, /"use":"listen".*key isn’t the private key of the certificate beside it/)
     t.notMatch(line, /PRIVATE|BEGIN|\.key/, 'and neither shows it nor its place')
     t.equal(shownBy(await open()), fingerprint(first))
   })
