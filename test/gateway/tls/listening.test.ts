@@ -2,7 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectPlainly, type Socket } from 'node:net'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { serverOptions } from '../../../gateway/front/http/server-options.ts'
+import { tollgate } from '../../../gateway/plugin.ts'
 import { pairFor, selfSigned } from '../../support/certificate.ts'
 import { startCollector } from '../../support/collector.ts'
 import { startGateway, startRawUpstream, type GatewayOptions } from '../../support/gateway.ts'
@@ -164,6 +167,20 @@ t.test('a new pair is in use for new connections, and closes none', async (t) =>
     t.match(log.at(-1), /cert must be a file that begins with a certificate in PEM/)
     t.equal(shownBy(await open()), fingerprint(third))
   })
+})
+
+t.test('an app with serverOptions brings its own TLS', async (t) => {
+  const { config, stores, headers, upstream } = await startSecure(t)
+  const own = selfSigned()
+  const app = Fastify({ ...serverOptions({ https: own }), logger: false })
+  t.teardown(() => app.close())
+  await app.register(tollgate, { loaded: config, stores })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.match(url, /^https:/)
+  t.match(await tlsCaller(url, own.cert)('GET', '/v1/x', undefined, headers), { status: 200 })
+  t.equal(upstream.seen[0]?.headers['x-forwarded-proto'], 'https')
+  const plain = url.replace('https:', 'http:')
+  t.notMatch(await raw(plain, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n').catch(String), /HTTP/)
 })
 
 t.test('a WebSocket goes through', async (t) => {
