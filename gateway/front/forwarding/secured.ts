@@ -1,8 +1,11 @@
-import { checkServerIdentity, type PeerCertificate } from 'node:tls'
+import type { PeerCertificate } from 'node:tls'
 import { buildConnector } from 'undici'
 import type { TlsTexts } from '../../../shared/tls/files.ts'
 
-/** The certificates at https targets. `texts` may be others later: connections made from then on go by them. */
+/**
+ * The certificates at https targets. `texts` may be others later: connections made from then on go by them. What reading them
+ * throws is why a connection fails.
+ */
 export type TargetTls = Readonly<{
   certificates: Readonly<{ texts: TlsTexts }>
   /** The name that the target's certificate must have, in place of its host. */
@@ -13,21 +16,31 @@ type Connect = ReturnType<typeof buildConnector>
 
 /** The function by which undici connects to a target. */
 export function securedConnector({ certificates, name }: TargetTls, timeout: number): Connect {
-  const identity = name?.startsWith('spiffe:')
-    ? { checkServerIdentity: (_host: string, shown: PeerCertificate) => spiffeFault(name, shown) }
-    : { checkServerIdentity }
-  const servername = identity.checkServerIdentity === checkServerIdentity ? name : undefined
+  const spiffeId = name?.startsWith('spiffe:') ? name : undefined
+  const sni = name === undefined || spiffeId !== undefined ? {} : { servername: name }
+  const identity =
+    spiffeId === undefined
+      ? {}
+      : {
+          checkServerIdentity: (_host: string, shown: PeerCertificate) =>
+            spiffeFault(spiffeId, shown),
+        }
   let texts: TlsTexts | undefined
   let connect: Connect
   return (target, done) => {
-    if (texts !== certificates.texts) {
-      texts = certificates.texts
+    try {
+      const present = certificates.texts
       // With the connector its sessions are forgotten, which nobody would check again.
-      connect = buildConnector({
-        ...{ ...texts, ...identity, timeout, allowH2: false, rejectUnauthorized: true },
-      })
+      if (texts !== present) {
+        connect = buildConnector({
+          ...{ ...present, ...identity, timeout, allowH2: false, rejectUnauthorized: true },
+        })
+        texts = present
+      }
+    } catch (error) {
+      return done(error instanceof Error ? error : new Error(String(error)), null)
     }
-    connect(servername === undefined ? target : { ...target, servername }, done)
+    connect({ ...target, ...sni }, done)
   }
 }
 

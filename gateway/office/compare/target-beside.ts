@@ -1,4 +1,4 @@
-import { readTls } from '../../../shared/tls/files.ts'
+import { readTls, type TlsFiles } from '../../../shared/tls/files.ts'
 import type { UpstreamSettings } from '../../front/config/config.ts'
 import { TargetMeter } from '../../front/counts/meters.ts'
 import { Target } from '../../front/forwarding/target.ts'
@@ -13,9 +13,18 @@ export function targetBeside(
     settings,
     timeouts,
     health,
-    tls: tls && { certificates: { texts: readTls(tls) }, name: tls.name },
+    tls: tls && { certificates: readAtEach(tls), name: tls.name },
     meter: new TargetMeter(),
     changed: () => undefined,
     suspected: () => undefined,
   })
+}
+
+/** Files that are read for each connection: few are made, and a comparison may outlast a certificate. */
+function readAtEach(files: TlsFiles) {
+  return {
+    get texts() {
+      return readTls(files)
+    },
+  }
 }

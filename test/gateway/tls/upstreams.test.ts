@@ -79,6 +79,10 @@ t.test('a backend that asks for a certificate gets the gateway’s', async (t) =
     const upstreamMore = `tls: ${tls}, ${probes}`
     writeFileSync(file, configFor(url, `file: "${folder}/x.db"`, { upstreamMore }))
     t.match(await runCommand(['upstream', 'check', url, '--config', file], {}), { code: 0 })
+    pair.put(pair.key, mine.key)
+    const { code, out } = await runCommand(['upstream', 'check', url, '--config', file], {})
+    t.equal(code, 2)
+    t.match(out, /tls\.key isn’t the private key of the certificate beside it/)
   })
 })
 
