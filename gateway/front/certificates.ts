@@ -26,8 +26,10 @@ export class Certificates {
   /** Reads files and follows them; throws a sentence if they can't be used. Each call needs a `release`. */
   open(use: string, files: TlsFiles): FollowedTls {
     const { log } = this.#options
+    const at = use.replace(/^upstream\//, 'upstreams.') + '.tls'
     const tls = new FollowedTls({
       files,
+      names: { cert: `${at}.cert`, key: `${at}.key`, ca: `${at}.ca` },
       changed: () => log.info({ use }, 'changed certificates are in use for new connections'),
       refused: (error) =>
         log.error(

@@ -106,6 +106,9 @@ t.test('a connection is held to the bounds of all others', async (t) => {
   await answers
   t.equal(got.split('HTTP/1.1 200').length - 1, 4)
   t.match(await ask(await open(), 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [^]*invalid_request/)
+  const sending = await open()
+  sending.write('POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\n')
+  t.match(await ask(sending, 'x'.repeat(1_000_000)), /^HTTP\/1\.1 401 /)
   const stranger = await open()
   t.match(await ask(stranger, 'GET /v1/x HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 401/)
   const silent = connectPlainly(port, '127.0.0.1')
@@ -148,8 +151,11 @@ t.test('a new pair is in use for new connections, and closes none', async (t) =>
     pair.put(pair.key, next.key)
     await until(() => refusals() === 1)
     const line = log.find((each) => each.includes('can’t be used')) ?? ''
-    t.match(line, /"use":"listen".*key isn’t the private key of the certificate beside it/)
-    t.notMatch(line, /PRIVATE|BEGIN|\.key/, 'and neither shows it nor its place')
+    t.match(
+      line,
+      /"use":"listen".*listen\.tls\.key isn’t the private key of the certificate beside it/,
+    )
+    t.notMatch(line, /PRIVATE|BEGIN|tollgate-tls-/, 'and neither shows it nor its place')
     t.equal(shownBy(await open()), fingerprint(first))
   })
   pair.put(pair.cert, next.cert)
@@ -164,7 +170,7 @@ t.test('a new pair is in use for new connections, and closes none', async (t) =>
     t.equal(shownBy(await open()), fingerprint(third))
     pair.put(pair.cert, 'half a certif')
     app.front.certificates.readAgain()
-    t.match(log.at(-1), /cert must be a file that begins with a certificate in PEM/)
+    t.match(log.at(-1), /listen\.tls\.cert must be a file that begins with a certificate in PEM/)
     t.equal(shownBy(await open()), fingerprint(third))
   })
 })
