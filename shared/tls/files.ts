@@ -19,22 +19,35 @@ export type TlsFault = Readonly<{ name: keyof TlsFiles; sentence: string }>
 export const mostBytesOfTlsFile = 2 ** 20
 
 const names = ['ca', 'cert', 'key'] as const
-const ownNames = { ca: 'ca', cert: 'cert', key: 'key' } as const
 
-/** Reads files that fit together; throws a sentence otherwise, which calls them by `called`. */
-export function readTls(
-  files: TlsFiles,
-  called: Readonly<Record<keyof TlsFiles, string>> = ownNames,
-): TlsTexts {
-  const read = names.flatMap((name) => {
+type ReadOptions = Readonly<{
+  /** What sentences call the files. */
+  called?: Readonly<Record<keyof TlsFiles, string>> | undefined
+  /** Texts that are in use: they are given back if the files still have them, which spares checking a system's whole CA. */
+  present?: TlsTexts
+}>
+
+/** Reads files that fit together; throws a sentence otherwise. */
+export function readTls(files: TlsFiles, { called, present }: ReadOptions = {}): TlsTexts {
+  const read = new Map<string, ReadText>()
+  const texts: { -readonly [Name in keyof TlsTexts]: string } = {}
+  for (const name of names) {
     const file = files[name]
-    return file === undefined ? [] : [[name, readText(file, mostBytesOfTlsFile)] as const]
-  })
-  const [fault] = tlsFaults(files, (file) => {
-    return read.find(([name]) => files[name] === file)?.[1] ?? { why: 'it wasn’t read' }
-  })
-  if (fault) throw new Error(`${called[fault.name]} ${fault.sentence}`)
-  return Object.fromEntries(read.map(([name, { text }]) => [name, text]))
+    if (file === undefined) continue
+    const { text } = once(read, file)
+    if (text !== undefined) texts[name] = text
+  }
+  if (present && names.every((name) => texts[name] === present[name])) return present
+  const [fault] = tlsFaults(files, (file) => once(read, file))
+  if (fault) throw new Error(`${called?.[fault.name] ?? fault.name} ${fault.sentence}`)
+  return texts
+}
+
+/** A file that is read once, also if it has both a certificate and its key. */
+function once(read: Map<string, ReadText>, file: string): ReadText {
+  const text = read.get(file) ?? readText(file, mostBytesOfTlsFile)
+  read.set(file, text)
+  return text
 }
 
 /** What keeps files from being used. */

@@ -28,7 +28,7 @@ export class FollowedTls {
   constructor(options: FollowedTlsOptions) {
     const { files, names } = options
     this.#options = options
-    this.#texts = readTls(files, names)
+    this.#texts = readTls(files, { called: names })
     this.#watch = new FileWatch({
       files: [files.ca, files.cert, files.key].filter((file) => file !== undefined),
       everyMs: lookEveryMs,
@@ -58,8 +58,8 @@ export class FollowedTls {
   readAgain(): void {
     try {
       const { files, names, changed } = this.#options
-      const texts = readTls(files, names)
-      if (JSON.stringify(texts) === JSON.stringify(this.#texts)) return
+      const texts = readTls(files, { called: names, present: this.#texts })
+      if (texts === this.#texts) return
       for (const take of this.#servers) take(texts)
       this.#texts = texts
       changed()
