@@ -29,6 +29,7 @@ export const statusByCode = {
   service_unavailable: 503,
   gateway_timeout: 504,
   http_version_not_supported: 505,
+  loop_detected: 508,
 } as const
 
 export type RefusalCode = keyof typeof statusByCode

@@ -249,6 +249,8 @@ async function askUnreadably(t: Test, { call, url, server }: Gateway): Promise<v
   const gzip = written('HTTP/1.1', 'Host: x\r\nTransfer-Encoding: gzip\r\n\r\n')
   t.strictSame(await askAll(gzip, operations), [501])
   t.strictSame(await askAll(written('HTTP/2.0', 'Host: x\r\n\r\n'), operations), [505])
+  const looped = { via: '1.1 tollgate, 1.1 tollgate' }
+  t.strictSame(await askAll(call, operations, { headers: looped }), [508])
   server.headersTimeout = 200
   // Nobody knows of a request that doesn't end that it is HEAD, and wants no body.
   const others = operations.filter(({ method }) => method !== 'HEAD')

@@ -8,6 +8,7 @@ import type { Front } from './front.ts'
 import { recorder, type Recorder } from './counts/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
+import { Via } from './http/via.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { forwardTo } from './forwarding/route-forwarding.ts'
@@ -143,7 +144,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const { tunnels, onlooker } = front
   const keyHeaders = ownKeyHeaders(from)
   const forwarding = {
-    ...{ trustedProxies, sign, clock, keyHeaders, unanswered, tunnels, onlooker },
+    ...{ trustedProxies, via: stages.via, sign, clock, keyHeaders, unanswered, tunnels, onlooker },
   }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),
@@ -181,6 +182,7 @@ async function open({ config, front }: GuardOptions): Promise<Opened> {
 
 /** The stages of each route. Most are the same for all routes, and made once. */
 class Stages {
+  readonly via: Via | undefined
   readonly #options: GuardOptions
   readonly #opened: Opened
   readonly #record: Recorder
@@ -203,8 +205,9 @@ class Stages {
     const plans = new ConfiguredPlans(config)
     const ietf = config.ietfHeaders
     const keyHeaders = config.keys.from.map(titled)
+    this.via = config.via === undefined ? undefined : new Via(config.via)
     this.#shared = {
-      screen: screen({ refuseStranger }),
+      screen: screen({ refuseStranger, via: this.via }),
       preflight: isForPages ? preflight({ cors, strangers, addressOf }) : undefined,
     }
     this.#guarded = {

@@ -88,6 +88,7 @@ quota: { path: /me }
 usage: { path: /mine, routes: true }
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true, near: [ 50 ] }
+via: edge.example:8080
 upstreams:
   animals:
     targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/", "unix:/run/a.sock" ]

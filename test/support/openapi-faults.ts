@@ -16,7 +16,7 @@ const texts = formats.default(new Ajv2020({ ...settings, coerceTypes: true }))
 
 /** Headers that belong to the message, whatever it answers. */
 const ofMessages = new Set(
-  'content-type content-length date connection keep-alive transfer-encoding'.split(' '),
+  'content-type content-length date connection keep-alive transfer-encoding via'.split(' '),
 )
 
 /** Differences of an answer's headers from the document: missing, wrong or undocumented ones. */

@@ -180,6 +180,8 @@ export type Config = Readonly<{
   portal: PortalSettings | undefined
   /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
   ietfHeaders: boolean
+  /** The gateway's name in `Via`; `undefined` where it names itself nowhere. */
+  via: string | undefined
   /** The percentages of a day's limit that count as near its end, rising. */
   nearPercents: readonly number[]
   routes: readonly Route[]

@@ -120,7 +120,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     }
     this.record.isAnswered = true
     this.#beginCost(answer.headers)
-    const headers = headersForCaller(answer.headers, status)
+    const headers = headersForCaller(answer.headers, status, this.forwarding.via)
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
     if (typeof location === 'string') {
@@ -231,10 +231,11 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     requestId = this.request.id,
     passesCookies = this.forwarding.upstream.settings.passesCookies,
   ): string[] {
-    const { sign, clock, trustedProxies, keyHeaders } = this.forwarding
+    const { sign, clock, trustedProxies, keyHeaders, via } = this.forwarding
     const { raw, method } = this.request
     const headers = headersForBackend(raw, passesCookies, keyHeaders)
     addForwarded(headers, raw, trustedProxies)
+    if (via) headers.push('via', via.lineFor(raw.httpVersion))
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
     if (sign) {

@@ -2,6 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Sign } from '../../../shared/signature.ts'
 import type { Route } from '../config/config.ts'
 import type { Ranges } from '../http/address.ts'
+import type { Via } from '../http/via.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { OnlookerSlot } from './onlooker.ts'
 import type { Tunnels } from './tunnels.ts'
@@ -9,6 +10,8 @@ import type { Upstream } from './upstream.ts'
 
 export type ForwardingOptions = Readonly<{
   trustedProxies: Ranges
+  /** What both directions say of this gateway; `undefined` where it is off. */
+  via: Via | undefined
   /** Signs requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { plainAddress, type Ranges } from '../http/address.ts'
+import type { Via } from '../http/via.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
@@ -93,7 +94,11 @@ export function addForwarded(
 }
 
 /** The headers of a backend's answer for the caller; a refusal if they can't be sent. */
-export function headersForCaller(headers: IncomingHttpHeaders, status: number): Headers | Refusal {
+export function headersForCaller(
+  headers: IncomingHttpHeaders,
+  status: number,
+  via?: Via,
+): Headers | Refusal {
   const named = namesIn(asOne(headers.connection))
   const isBodiless = status === 204 || status === 304
   const passed: Headers = {}
@@ -112,6 +117,7 @@ export function headersForCaller(headers: IncomingHttpHeaders, status: number): 
       passed[name] = type
     } else passed[name] = name === 'set-cookie' ? cookiesForCaller(value) : value
   }
+  if (via) passed['via'] = passed['via'] ? `${asOne(passed['via'])}, ${via.line}` : via.line
   // Last, because after a length Node reads a Content-Disposition as UTF-8: it garbles some and refuses others.
   const length = headers['content-length']
   if (length !== undefined && !isBodiless) passed['content-length'] = length

@@ -14,8 +14,8 @@ export function becomeWebSocket(
   const { socket } = request.raw
   if (socket.destroyed || !caller) return void backend.destroy()
   if (trace) trace.tunnel = socket
-  const headers = headersForCaller(answered, 101)
-  const { upstream, tunnels } = forwarding
+  const { upstream, tunnels, via } = forwarding
+  const headers = headersForCaller(answered, 101, via)
   reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
   socket.once(
     'close',

@@ -4,17 +4,22 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { tooSmallChunks } from '../../../shared/service.ts'
 import { framingFault } from '../http/framing.ts'
 import { plainTarget } from '../http/paths.ts'
+import { looped, type Via } from '../http/via.ts'
 import type { RefuseStranger } from '../stranger.ts'
 
-export type ScreenOptions = Readonly<{ refuseStranger: RefuseStranger }>
+export type ScreenOptions = Readonly<{ refuseStranger: RefuseStranger; via: Via | undefined }>
 
-/** Refuses requests that can be read in more than one way, before any other stage reads them. */
-export function screen({ refuseStranger }: ScreenOptions): onRequestHookHandler {
+/** Refuses requests that can be read in more than one way or go in a circle, before any other stage reads them. */
+export function screen({ refuseStranger, via }: ScreenOptions): onRequestHookHandler {
   return function screen(request, reply, done): void {
     const fault = framingFault(request.raw)
     if (fault) return refuseStranger(request, reply, () => fault)
     const plain = plainTarget(request.url)
     if (plain === undefined) return refuseStranger(request, reply, ambiguous)
+    const passed = request.raw.headers.via
+    if (passed !== undefined && via?.isLoop(passed)) {
+      return refuseStranger(request, reply, looped)
+    }
     // The gateway's own server has done this before routing. In another app the path that was checked must be forwarded.
     if (plain !== request.url) request.raw.url = plain
     boundChunks(request.raw, () => {

@@ -50,6 +50,7 @@ export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit
     usageByRoute: file.usage !== 'off' && file.usage.routes,
     portal: portal && portalFrom(portal, readDocument),
     ietfHeaders: file.headers.ietf,
+    via: file.via === 'off' ? undefined : file.via,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
     routes: routesFrom(file.routes),
     deprecations: file.deprecations.map(deprecationFrom),

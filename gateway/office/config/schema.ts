@@ -1,5 +1,5 @@
 import { Type } from '../../../shared/schema.ts'
-import { cors, headers, keys, portal, quota, usage } from './settings/callers.ts'
+import { cors, headers, keys, portal, quota, usage, via } from './settings/callers.ts'
 import { admin, notices, traces } from './settings/operators.ts'
 import { bans, plans, strangers } from './settings/plans.ts'
 import { deprecations, routes } from './settings/routes.ts'
@@ -68,6 +68,11 @@ export const fileSchema = section({
     'The pages for callers: the reference of the API, and how they stand. Without it: none.',
   ),
   headers: optional(headers, 'Headers to send besides X-RateLimit.', {}),
+  via: optional(
+    via,
+    'The name of this gateway in Via, which forwarded requests and their answers carry; a request that has it twice is refused. off ends both.',
+    'tollgate',
+  ),
   notices: optional(notices, 'Where events are told, by signed webhooks.', []),
   traces: optional(traces, 'Spans of requests, for OpenTelemetry.', {}),
   workers: optional(

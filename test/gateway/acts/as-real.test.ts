@@ -81,6 +81,9 @@ const reals: Readonly<Record<ActName, Real>> = {
   slow: { provoke: (ask) => ask() },
 }
 
+/** Headers that only one of an act and the real thing has. */
+const ofOne = new Set(['x-gateway-acted', 'via'])
+
 /** An answer without all that two of one kind may differ in: numbers, times and paths. */
 function formOf({ status, headers, text }: Answer) {
   const body = status < 400 ? { ...json(text), up: '', acted: '' } : json(text)
@@ -94,7 +97,7 @@ function formOf({ status, headers, text }: Answer) {
     sentence,
     body: Object.keys(body).sort(),
     headers: Object.keys(headers)
-      .filter((name) => name !== 'x-gateway-acted')
+      .filter((name) => !ofOne.has(name))
       .sort(),
     type: headers['content-type']?.toString().split(';')[0],
     fixed: ['cache-control', 'www-authenticate', 'connection'].map((name) => headers[name]),

@@ -153,6 +153,11 @@ deprecations:
     ],
     ['http_version_not_supported', 'http_version_not_supported', () => lines('GET /v1/x HTTP/3.7')],
     [
+      'loop_detected',
+      'loop_detected',
+      () => lines('GET /v1/x HTTP/1.1', host, 'Via: 1.1 tollgate, 1.1 tollgate'),
+    ],
+    [
       'request_timeout',
       'request_timeout',
       () =>

@@ -71,6 +71,7 @@ t.test('a backend sees of a caller what it should, and no more', async (t) => {
       ['content-type', 'application/json'],
       ['host', `127.0.0.1:${port}`],
       ['traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
+      ['via', '1.1 tollgate'],
       ['x-caller-plan', 'free'],
       ['x-custom', 'one'],
       ['x-custom', 'two'],
@@ -200,6 +201,7 @@ t.test('a caller sees of a backend what it should, byte for byte', async (t) => 
       'link: <b>; rel=y',
       'set-cookie: a=1',
       'set-cookie: b=2; HttpOnly',
+      'via: 1.1 tollgate',
       'x-latin: caf\xe9',
     ],
   )

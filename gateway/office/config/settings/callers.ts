@@ -71,6 +71,12 @@ export const headers = section({
   ),
 })
 
+/** The rule of RFC 9110 for a pseudonym or a host, without its rarer characters. `off` is none. */
+export const via = spelled(
+  '^[\\w.-]{1,64}(?::\\d{1,5})?$',
+  'a name such as tollgate or gateway.example, or off',
+)
+
 export const cors = section({
   origins: optional(
     Type.Array(origin, { expected: 'a list of origins, or of *' }),
