@@ -157,6 +157,10 @@ const refusalByErrorCode: Readonly<Record<string, readonly [RefusalCode, string]
     'invalid_request',
     'The body is not as long as Content-Length says.',
   ],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
+    'invalid_request',
+    'A QUERY needs a Content-Type, which says how its body is written.',
+  ],
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are larger than this service takes.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [
     'payload_too_large',

@@ -175,8 +175,9 @@ t.test('a body that never comes has one answer, and the connection ends', async 
 t.test('where one stands is asked with GET, and without a body', async (t) => {
   const { call, key, upstream } = await startGateway(t)
   const { headers } = await key()
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await call(method, '/v1/quota', undefined, headers)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+    const body = method === 'QUERY' ? '{}' : undefined
+    const answer = await call(method, '/v1/quota', body, headers)
     t.match(answer, { status: 405, headers: { allow: 'GET, HEAD' } }, method)
     t.equal(answer.headers['x-ratelimit-remaining'], '60', 'it costs nothing')
   }

@@ -26,7 +26,7 @@ import type { Target } from './target.ts'
 import { becomeWebSocket } from './web-socket.ts'
 
 /** Methods that do no harm twice, in case a failed attempt was executed after all. */
-const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+const idempotent = new Set(['GET', 'HEAD', 'QUERY', 'OPTIONS', 'PUT', 'DELETE'])
 
 const noTargets: readonly Target[] = []
 
@@ -218,7 +218,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
 
   #mayRetry(outgoing: Outgoing, { isUnsent }: Failure): boolean {
     const { method, body } = outgoing
-    return isUnsent && !body && idempotent.has(method) && this.#leftMs(outgoing) > 0
+    const canRepeat = !body || (method === 'QUERY' && Buffer.isBuffer(body))
+    return isUnsent && canRepeat && idempotent.has(method) && this.#leftMs(outgoing) > 0
   }
 
   #leftMs({ sentAtMs }: Outgoing): number {

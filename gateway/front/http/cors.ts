@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { usualMethods } from './methods.ts'
 
 /** The origins whose pages may send requests from browsers; `*` allows all. */
 export type CorsSettings = Readonly<{ origins: readonly string[] }>
@@ -12,10 +13,10 @@ export type Cors = Readonly<{
   preflightHeaders: (request: IncomingMessage) => Readonly<Record<string, string>> | undefined
 }>
 
-const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+const methods = usualMethods.filter((method) => method !== 'OPTIONS').join(', ')
 const exposed = [
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Notice',
-  'X-Gateway-Acted, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location',
+  'X-Gateway-Acted, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, Link, Location, Accept-Query',
 ].join(', ')
 
 /** How long a browser may cache a preflight. */

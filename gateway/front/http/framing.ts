@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
+import { usualMethods } from './methods.ts'
 
 /** The most headers of a request, and the most characters of its target. */
 const mostHeaders = 100
@@ -25,7 +26,7 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
   }
   if (method === 'TRACE') {
     return fault('method_not_allowed', framings.trace, {
-      allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      allow: usualMethods.join(', '),
     })
   }
   const { host } = headers

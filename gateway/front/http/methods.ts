@@ -1,7 +1,9 @@
 import { shapeOf } from './paths.ts'
 
-/** The methods of a route that names none. */
-const usualMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** The methods of a route that names none. QUERY (RFC 10008) is a GET with a body. */
+export const usualMethods: readonly string[] = 'GET HEAD QUERY POST PUT PATCH DELETE OPTIONS'.split(
+  ' ',
+)
 
 /** The parts of a route that decide its methods. */
 export type Entry = Readonly<{ path: string; methods?: readonly string[] | undefined }>

@@ -7,6 +7,7 @@ import { takeNoMore } from '../../../shared/node/last-answer.ts'
 import { afterAnswers, hangUp } from '../../../shared/node/linger.ts'
 import { ignoresUpgrade, Incoming } from '../../../shared/node/upgrade.ts'
 import { rawRefusal, Refusal } from '../../../shared/refusal.ts'
+import { usualMethods } from './methods.ts'
 import { Pipelines, type Take } from './pipelines.ts'
 
 /** The time limits for a request's headers, and for an idle connection. */
@@ -67,6 +68,6 @@ export function routeEverything(
 
 function noTunnels(): Refusal {
   return new Refusal('method_not_allowed', 'CONNECT isn’t supported.', {
-    allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+    allow: usualMethods.join(', '),
   })
 }

@@ -85,7 +85,7 @@ t.test('a path may have several entries, each for methods of its own', async (t)
   const refused = await call('DELETE', '/v1/x', undefined, headers)
   t.match(refused, { status: 405, headers: { allow: 'GET, HEAD, POST, PURGE' } })
   const rest = await call('PURGE', '/all/x', undefined, headers)
-  const allow = 'POST, GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
+  const allow = 'POST, GET, HEAD, QUERY, PUT, PATCH, DELETE, OPTIONS'
   t.match(
     rest,
     { status: 405, headers: { allow } },

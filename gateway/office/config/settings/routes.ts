@@ -68,7 +68,7 @@ export const routes = Type.Array(
     ),
     methods: optional(
       methods,
-      'The methods to forward. Without it: those of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS that no other entry of the path names.',
+      'The methods to forward. Without it: those of GET, HEAD, QUERY, POST, PUT, PATCH, DELETE and OPTIONS that no other entry of the path names.',
     ),
     rewrite: optional(
       prefix,
