@@ -203,7 +203,7 @@ class Stages {
     const { unanswered } = opened
     const isForPages = config.cors.origins.length > 0
     const plans = new ConfiguredPlans(config)
-    const ietf = config.ietfHeaders
+    const { ietf } = config
     const keyHeaders = config.keys.from.map(titled)
     this.via = config.via === undefined ? undefined : new Via(config.via)
     this.#shared = {

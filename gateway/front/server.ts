@@ -288,7 +288,8 @@ function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges):
     const endedAtMs = performance.now()
     front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs }, '')
     front.liveCounts.malformed(record, endedAtMs)
-    return refusal.with({ ...rateHeaders(standing, config.ietfHeaders), 'x-request-id': id })
+    const rates = rateHeaders(standing, config.ietf, refusal.headers['retry-after'])
+    return refusal.with({ ...rates, 'x-request-id': id })
   }
 }
 

@@ -2,6 +2,7 @@ import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
 import type { AnswerCost } from '../limits/answer-cost.ts'
 import type { WhenUnreachable } from '../limits/offline-limiter.ts'
+import type { IetfDraft } from '../limits/headers.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { BanRules } from '../limits/conduct.ts'
@@ -178,8 +179,8 @@ export type Config = Readonly<{
   /** Whether the ledger tells the use of routes apart. */
   usageByRoute: boolean
   portal: PortalSettings | undefined
-  /** Whether the IETF's `RateLimit` fields are sent beside the `X-RateLimit` ones. */
-  ietfHeaders: boolean
+  /** The draft of the IETF's `RateLimit` fields that are sent beside the `X-RateLimit` ones; `undefined` without them. */
+  ietf: IetfDraft | undefined
   /** The gateway's name in `Via`; `undefined` where it names itself nowhere. */
   via: string | undefined
   /** The percentages of a day's limit that count as near its end, rising. */

@@ -106,7 +106,9 @@ function announcedFrom(deprecation: Deprecation, extension?: Extension): Announc
     },
     links: [
       ...(replacement ? [`<${escaped(replacement)}>; rel="successor-version"`] : []),
-      ...(docs ? [`<${escaped(docs)}>; rel="deprecation"; type="text/html"`] : []),
+      ...(docs
+        ? [`<${escaped(docs)}>; rel="deprecation"`, `<${escaped(docs)}>; rel="sunset"`]
+        : []),
     ],
   }
 }

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
-import { hasLimits, type LimitSettings } from '../limits/limit-settings.ts'
+import { hasLimits, mostLimit, type LimitSettings } from '../limits/limit-settings.ts'
 import { byLimit, longWindows, windows } from '../../../shared/windows.ts'
 import type { Cap, Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
@@ -91,6 +91,9 @@ function requireNumbers(own: LimitSettings | undefined): void {
     const limit = typeof setting === 'object' ? setting.limit : setting
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
+    }
+    if (limit > mostLimit) {
+      throw new KeyMistake(`a limit must have at most 15 digits, or be "unlimited", got ${limit}`)
     }
     if (typeof setting === 'object' && !longWindows.includes(window)) {
       throw new KeyMistake(`${window.limit} can’t be metered: only a day and a month can`)

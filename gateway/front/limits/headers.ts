@@ -1,4 +1,5 @@
 import { numberOf } from './counters.ts'
+import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { neededBy, usedBy, type Decision } from './step.ts'
@@ -9,6 +10,10 @@ import {
   type Window,
   type WindowName,
 } from '../../../shared/windows.ts'
+
+/** The drafts of the IETF's two fields that this version writes, the newest last. */
+export const ietfDrafts = ['draft-11'] as const
+export type IetfDraft = (typeof ietfDrafts)[number]
 
 type Metered = Readonly<{ included: number; beyond: number }>
 
@@ -91,8 +96,12 @@ export function limitedWindows(
 /** A decision and the limits behind it: all that an answer's headers show. */
 export type Standing = Readonly<{ decision: Decision; limits: Limits }>
 
-/** The three headers of every answer, and the IETF's two if `ietf` is set. */
-export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Record<string, string> {
+/** The three headers of every answer, and the IETF's two for a draft. Those go by the `Retry-After` of that answer. */
+export function rateHeaders(
+  { decision, limits }: Standing,
+  draft: IetfDraft | undefined,
+  retryAfter?: unknown,
+): Record<string, string> {
   const state = decisiveWindow(decision, limits)
   if (!state) return {}
   const headers: Record<string, string> = {
@@ -100,7 +109,7 @@ export function rateHeaders({ decision, limits }: Standing, ietf: boolean): Reco
     'x-ratelimit-remaining': String(state.remaining),
     'x-ratelimit-reset': String(Math.ceil(state.resetMs / 1000)),
   }
-  if (ietf) Object.assign(headers, ietfHeaders(state, decision, limits))
+  if (draft) Object.assign(headers, ietfHeaders(state, decision, limits, retryAfter))
   return headers
 }
 
@@ -156,25 +165,41 @@ function remainingIn(
   return Math.max(0, limit - used)
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers-11. */
+/**
+ * The fields of draft-ietf-httpapi-ratelimit-headers-11. A client must not take the end of a window for the time to come
+ * back that the answer tells: with an earlier `Retry-After` there is only the policy.
+ */
 function ietfHeaders(
   state: WindowState,
   { parts, nowMs }: Decision,
   limits: Limits,
+  retryAfter: unknown,
 ): Record<string, string> {
   const policies = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
     windows
       .filter((window) => isLimited(each?.limits ?? limits, window))
       .map(
         (window) =>
-          `${policyName(window, each)};q=${limitOf(each?.limits ?? limits, window)}${widthOf(window)}`,
+          `${policyName(window, each)};q=${digits(limitOf(each?.limits ?? limits, window))}${widthOf(window)}`,
       ),
   )
   const seconds = secondsToWait(state.resetMs, nowMs)
-  return {
-    'ratelimit-policy': policies.join(', '),
-    ratelimit: `${policyName(state.window, state.part)};r=${state.remaining};t=${seconds}`,
-  }
+  const policy = { 'ratelimit-policy': policies.join(', ') }
+  if (seconds > secondsIn(retryAfter, nowMs)) return policy
+  const name = policyName(state.window, state.part)
+  return { ...policy, ratelimit: `${name};r=${digits(state.remaining)};t=${seconds}` }
+}
+
+/** A number as RFC 9651 writes integers; grants may add up to more than it has digits for. */
+function digits(count: number): number {
+  return Math.min(count, mostLimit)
+}
+
+/** The seconds of a `Retry-After`, which is a number of them or a date; infinite without one that can be read. */
+function secondsIn(retryAfter: unknown, nowMs: number): number {
+  const text = String(retryAfter)
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000
+  return Number.isNaN(seconds) ? Infinity : seconds
 }
 
 /** The name of a window's policy, such as `"day"`, `"exports-hour"` or `"cap-day"`. */

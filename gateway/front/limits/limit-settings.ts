@@ -19,6 +19,9 @@ export function isUpTo(text: string): boolean {
   return new RegExp(upToPattern).test(text) && Number.parseFloat(text) > 100
 }
 
+/** The most that a limit may be: headers tell it as an integer of RFC 9651, which has 15 digits. */
+export const mostLimit = 999_999_999_999_999
+
 /** Whether a key has limits of its own. */
 export function hasLimits(own: LimitSettings): boolean {
   return limitNames.some((name) => own[name] !== undefined)

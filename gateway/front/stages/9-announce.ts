@@ -3,11 +3,11 @@ import { pathOf } from '../../../shared/service.ts'
 import type { Cors } from '../http/cors.ts'
 import { madePrivate, variedBy } from '../http/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
-import { rateHeaders } from '../limits/headers.ts'
+import { rateHeaders, type IetfDraft } from '../limits/headers.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
 
 export type AnnounceOptions = Readonly<{
-  ietf: boolean
+  ietf: IetfDraft | undefined
   find: FindDeprecation
   cors: Cors
   /** The headers in which keys come. */
@@ -18,11 +18,14 @@ export type AnnounceOptions = Readonly<{
 export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
+    if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const { standing, terms, act } = request.tollgate ?? {}
-    if (standing) reply.headers(rateHeaders(standing, ietf))
+    if (standing) {
+      const retryAfter = ietf && reply.getHeader('retry-after')
+      reply.headers(rateHeaders(standing, ietf, retryAfter))
+    }
     const notice = standing && noticeOf(standing, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
-    if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const corsHeaders = cors.headersFor(request.raw)
     if (corsHeaders) reply.headers(corsHeaders)
     // Also without an origin: a cache would give that answer to all origins.

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Deprecation } from '../../front/config/deprecations.ts'
+import { ietfDrafts, type IetfDraft } from '../../front/limits/headers.ts'
 import { limitOf } from '../../front/limits/limits.ts'
 import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
 import { includedFrom, limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
@@ -49,7 +50,7 @@ export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
     usageByRoute: file.usage !== 'off' && file.usage.routes,
     portal: portal && portalFrom(portal, readDocument),
-    ietfHeaders: file.headers.ietf,
+    ietf: draftOf(file.headers.ietf),
     via: file.via === 'off' ? undefined : file.via,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
     routes: routesFrom(file.routes),
@@ -65,6 +66,11 @@ export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit
     drainMs: duration(file.drain),
     shutdownMs: duration(file.shutdown),
   }
+}
+
+/** The draft that `headers.ietf` means: `true` is the newest. */
+export function draftOf(ietf: CompleteFile['headers']['ietf']): IetfDraft | undefined {
+  return typeof ietf === 'string' ? ietf : ietf ? ietfDrafts.at(-1) : undefined
 }
 
 /** The routes of a file, each with its methods. */

@@ -99,17 +99,6 @@ t.test('every answer carries each header once, from the gateway alone', async (t
   )
 })
 
-t.test('the IETF’s fields are sent where they are wanted', async (t) => {
-  const { call, key } = await startGateway(t, {
-    clock: () => noon,
-    more: 'headers: { ietf: true }',
-  })
-  const { headers } = await key()
-  const answer = await call('GET', '/v1/pets', undefined, headers)
-  t.equal(answer.headers['ratelimit-policy'], '"minute";q=60;w=60, "day";q=1000;w=86400')
-  t.equal(answer.headers['ratelimit'], '"minute";r=59;t=50')
-})
-
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`a day near its end is told from the exact request on: ${kind}`, async (t) => {
     let now = noon

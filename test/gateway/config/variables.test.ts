@@ -143,7 +143,7 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
     },
     bans: { factor: 1.5 },
     routes: [{ upstream: 'animals', methods: ['GET', 'POST', 'HEAD'], cost: 5 }],
-    ietfHeaders: true,
+    ietf: 'draft-11',
     keys: { cache: 7 },
   })
   t.match(config.plans.get('free')?.limits, { perMinute: 60, perDay: 1_000, perMonth: Infinity })

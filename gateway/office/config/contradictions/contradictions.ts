@@ -9,7 +9,7 @@ import { certificateRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
 import { keyHeaderRemarks } from './keys.ts'
-import { costRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
+import { costRemarks, digitRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
@@ -53,6 +53,7 @@ export function contradictionsIn(
     ...addressRemarks(file, written, quote, world.adminToken),
     ...workerRemarks(file),
     ...planRemarks(file, Object.keys(fileSchema.properties)),
+    ...digitRemarks(file, quote),
     ...limitRemarks(file, quote),
     ...operationRemarks(file),
     ...shadowRemarks(file, quote),

@@ -1,4 +1,4 @@
-import { isUpTo, limitFrom } from '../../../front/limits/limit-settings.ts'
+import { isUpTo, limitFrom, mostLimit } from '../../../front/limits/limit-settings.ts'
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import type { Path } from '../mistake.ts'
 import {
@@ -11,20 +11,38 @@ import {
   type Section,
 } from './remarks.ts'
 
-/** Warns of a window that is larger than a longer one: its limit is never reached. */
-export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const settings: [Path, Section][] = Object.entries(section(file['plans'])).map(([name, plan]) => [
-    ['plans', name],
-    section(plan),
-  ])
-  settings.push([['strangers'], section(file['strangers'])])
-  for (const [plan, settingsOfPlan] of Object.entries(section(file['plans']))) {
-    const operations = Object.entries(section(section(settingsOfPlan)['operations']))
-    for (const [name, limits] of operations) {
-      settings.push([['plans', plan, 'operations', name], section(limits)])
+/** The sections of a file that have limits, without shadows, which are never above theirs. */
+function limitSections(file: Section): [Path, Section][] {
+  const ofPlans = Object.entries(section(file['plans'])).flatMap(([name, plan]) => {
+    const path = ['plans', name]
+    const operations = Object.entries(section(section(plan)['operations']))
+    return [
+      [path, section(plan)] as [Path, Section],
+      ...operations.map(([operation, limits]): [Path, Section] => [
+        [...path, 'operations', operation],
+        section(limits),
+      ]),
+    ]
+  })
+  return [...ofPlans, [['strangers'], section(file['strangers'])]]
+}
+
+/** A limit has at most 15 digits. */
+export function* digitRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [setting, limits] of limitSections(file)) {
+    for (const window of limitNames) {
+      const { limit = limits[window] } = section(limits[window])
+      if (typeof limit !== 'number' || limit <= mostLimit) continue
+      const path = [...setting, window, ...(limit === limits[window] ? [] : ['limit'])]
+      const sentence = `must have at most 15 digits, or be "unlimited", got ${quote(path)}`
+      yield mistake(path, sentence)
     }
   }
-  for (const [setting, limits] of settings) {
+}
+
+/** Warns of a window that is larger than a longer one: its limit is never reached. */
+export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
+  for (const [setting, limits] of limitSections(file)) {
     for (const [i, window] of windows.entries()) {
       const longer = windows.slice(i + 1).find((each) => isNeverReached(limits, window, each))
       if (!longer) continue

@@ -1,3 +1,4 @@
+import { ietfDrafts } from '../../../front/limits/headers.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, orOff, required, section } from './setting.ts'
 import { count, onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
@@ -63,7 +64,13 @@ export const portal = section({
 })
 
 export const headers = section({
-  ietf: optional(yesOrNo, 'Whether RateLimit and RateLimit-Policy (draft 11) are sent.', false),
+  ietf: optional(
+    Type.Union([Type.Boolean(), Type.Enum(ietfDrafts)], {
+      expected: `true, false or ${ietfDrafts.join(', ')}`,
+    }),
+    'Whether RateLimit and RateLimit-Policy are sent, as a draft of the IETF has them; true is the newest that this version knows.',
+    false,
+  ),
   near: optional(
     Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
     'The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that.',

@@ -1,10 +1,11 @@
+import { draftOf } from '../../config/interpret.ts'
 import type { CompleteFile } from '../../config/defaults.ts'
 import { counting } from './differences.ts'
 
 /** The sentence about a file without mistakes. */
 export function soundText(
   name: string,
-  { plans, routes, upstreams }: CompleteFile,
+  { plans, routes, upstreams, headers }: CompleteFile,
   unset: readonly string[],
 ): string {
   const counted = [
@@ -14,5 +15,7 @@ export function soundText(
   ]
   const left = counting(unset.length, 'variable')
   const lacking = unset.length === 0 ? '' : ` Not set: ${left} (${unset.join(', ')}).`
-  return `${name} is sound: ${counted.join(', ')}.${lacking}`
+  const draft = draftOf(headers.ietf)
+  const fields = draft ? ` RateLimit and RateLimit-Policy are sent as of ${draft}.` : ''
+  return `${name} is sound: ${counted.join(', ')}.${fields}${lacking}`
 }
