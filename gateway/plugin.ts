@@ -8,7 +8,7 @@ import type {
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../shared/clock.ts'
 import { letArrive } from '../shared/node/linger.ts'
-import type { RefusalCode } from '../shared/refusal.ts'
+import { jsonType, type RefusalCode } from '../shared/refusal.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './front/config/config.ts'
 import { openTollgate, type AppOptions } from './office/app/open.ts'
@@ -184,11 +184,15 @@ function envelope(refuse: NonNullable<TollgateOptions['refuse']>): onSendHookHan
     const refusal = request.tollgate?.refusal
     if (!refusal) return done(null, payload)
     const { code, message, status } = refusal
+    const ownType = reply.getHeader('content-type')
+    // The app's body isn't problem details. It may set another type.
+    reply.type(jsonType)
     try {
       const body = refuse({ code, message, status }, request, reply)
       done(null, typeof body === 'string' ? body : JSON.stringify(body))
     } catch (error) {
       request.log.error({ err: error }, 'Tollgate’s option "refuse" has thrown')
+      reply.header('content-type', ownType)
       done(null, payload)
     }
   }

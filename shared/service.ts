@@ -7,12 +7,14 @@ import Fastify, {
 } from 'fastify'
 import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
+import { variedBy } from './caching.ts'
 import { boundChunks } from './node/chunks.ts'
 import { loggable, logsRequests, type LogSettings } from './log.ts'
 import { InOne } from './node/in-one.ts'
 import { takesNoMore } from './node/last-answer.ts'
 import { afterAnswers, answerOn, hangUp, isAnsweredEarly, letArrive } from './node/linger.ts'
 import { closeQuietConnections } from './node/quiet.ts'
+import { prefersProblems, problemBody, problemType } from './problem.ts'
 import { jsonType, rawRefusal, Refusal, refusalFrom } from './refusal.ts'
 import { requestIdFrom } from './request-id.ts'
 import { logOf, serviceLog } from './request-log.ts'
@@ -132,9 +134,13 @@ export function tooSmallChunks(): Refusal {
   return new Refusal('invalid_request', sentence, { connection: 'close' })
 }
 
-/** Answers with a refusal. */
+/** Answers with a refusal, in the form that the request prefers. */
 export function answer(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return reply.code(refusal.status).headers(refusal.headers).type(jsonType).send(refusal.body)
+  const { request } = reply
+  const vary = variedBy('Accept', reply.getHeader('vary'))
+  reply.code(refusal.status).headers(refusal.headers).header('vary', vary)
+  if (!prefersProblems(request.headers.accept)) return reply.type(jsonType).send(refusal.body)
+  return reply.type(problemType).send(problemBody(refusal, pathOf(request), request.id))
 }
 
 /** The status for a caller that left before its answer began, as in nginx. */

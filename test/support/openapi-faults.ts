@@ -14,9 +14,9 @@ const values = formats.default(new Ajv2020(settings))
 /** For headers and queries, where a number is a text of digits. */
 const texts = formats.default(new Ajv2020({ ...settings, coerceTypes: true }))
 
-/** Headers that belong to the message, whatever it answers. */
+/** Headers that belong to the message, whatever it answers, and the one for caches. */
 const ofMessages = new Set(
-  'content-type content-length date connection keep-alive transfer-encoding via'.split(' '),
+  'content-type content-length date connection keep-alive transfer-encoding via vary'.split(' '),
 )
 
 /** Differences of an answer's headers from the document: missing, wrong or undocumented ones. */

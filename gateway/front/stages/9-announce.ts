@@ -1,7 +1,7 @@
 import type { FastifyReply, onSendHookHandler } from 'fastify'
 import { pathOf } from '../../../shared/service.ts'
 import type { Cors } from '../http/cors.ts'
-import { madePrivate, variedBy } from '../http/caching.ts'
+import { madePrivate, variedBy } from '../../../shared/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders, type IetfDraft } from '../limits/headers.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
