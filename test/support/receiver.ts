@@ -19,7 +19,11 @@ type Got = Readonly<{
 }>
 
 /** A receiver on a real socket: notes what comes, and answers what the test says. */
-export async function startReceiver(t: Test, answer: (nth: number) => number | 'hang' = () => 204) {
+export async function startReceiver(
+  t: Test,
+  answer: (nth: number) => number | 'hang' = () => 204,
+  headersOf: (nth: number) => Record<string, string> = () => ({}),
+) {
   const got: Got[] = []
   const server = createServer((request, response) => {
     let body = ''
@@ -29,7 +33,9 @@ export async function startReceiver(t: Test, answer: (nth: number) => number | '
       const { type, data } = JSON.parse(body) as Pick<Got, 'type' | 'data'>
       got.push({ id: String(headers['webhook-id']), type, data, headers, body })
       const status = answer(got.length)
-      if (status !== 'hang') response.writeHead(status, { location: '/elsewhere' }).end('thanks')
+      if (status === 'hang') return
+      const more = headersOf(got.length)
+      response.writeHead(status, { location: '/elsewhere', ...more }).end('thanks')
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -3,6 +3,7 @@ import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { neededBy, usedBy, type Decision } from './step.ts'
+import { secondsOf } from '../../../shared/retry-after.ts'
 import {
   endsAtMs,
   longestFirst,
@@ -185,7 +186,7 @@ function ietfHeaders(
   )
   const seconds = secondsToWait(state.resetMs, nowMs)
   const policy = { 'ratelimit-policy': policies.join(', ') }
-  if (seconds > secondsIn(retryAfter, nowMs)) return policy
+  if (seconds > (secondsOf(retryAfter, nowMs) ?? Infinity)) return policy
   const name = policyName(state.window, state.part)
   return { ...policy, ratelimit: `${name};r=${digits(state.remaining)};t=${seconds}` }
 }
@@ -193,13 +194,6 @@ function ietfHeaders(
 /** A number as RFC 9651 writes integers; grants may add up to more than it has digits for. */
 function digits(count: number): number {
   return Math.min(count, mostLimit)
-}
-
-/** The seconds of a `Retry-After`, which is a number of them or a date; infinite without one that can be read. */
-function secondsIn(retryAfter: unknown, nowMs: number): number {
-  const text = String(retryAfter)
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000
-  return Number.isNaN(seconds) ? Infinity : seconds
 }
 
 /** The name of a window's policy, such as `"day"`, `"exports-hour"` or `"cap-day"`. */

@@ -19,7 +19,14 @@ export type QueueName = Readonly<{ id: string; version: string }>
 
 /** A notice in a queue, with the tries so far. */
 export type Queued = Notice &
-  Readonly<{ tries: number; lastTriedAtMs?: number; why?: string; isGivenUp?: boolean }>
+  Readonly<{
+    tries: number
+    lastTriedAtMs?: number
+    /** When it is tried again; only after a try. */
+    nextTryMs?: number
+    why?: string
+    isGivenUp?: boolean
+  }>
 
 /** The outcome of a try: it arrived, comes again, is given up, or its address has ended; or an ended address is tried again. */
 export type Outcome =

@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Counts } from '../../front/counts/meters.ts'
 import type { NoticeAddress } from './addresses.ts'
-import { delaysMs } from './delays.ts'
+import { delayAfter } from './delays.ts'
 import type { Notice } from '../../front/records/notice.ts'
 import { send, type DeliveryResult } from './send.ts'
 import type { NoticeStore, Outcome, Queued } from '../../front/records/notice-store.ts'
@@ -70,17 +70,16 @@ export class Deliveries {
     await this.#options.store().settle(address.queue, notice.id, outcome)
   }
 
-  #outcomeOf(notice: Queued, { isDelivered, isGone, why = '' }: DeliveryResult): Outcome {
+  #outcomeOf(notice: Queued, answer: DeliveryResult): Outcome {
+    const { isDelivered, isGone, why = '', retryAfterMs } = answer
     if (isDelivered) return { is: 'delivered' }
     if (isGone) return { is: 'ended' }
-    const after: Queued = {
-      ...notice,
-      tries: notice.tries + 1,
-      lastTriedAtMs: this.#options.clock(),
-      why,
+    const nowMs = this.#options.clock()
+    const after: Queued = { ...notice, tries: notice.tries + 1, lastTriedAtMs: nowMs, why }
+    const delayMs = delayAfter(notice.tries, retryAfterMs)
+    if (delayMs !== undefined) {
+      return { is: 'again', after: { ...after, nextTryMs: nowMs + delayMs }, delayMs }
     }
-    const delayMs = delaysMs[notice.tries]
-    if (delayMs !== undefined) return { is: 'again', after, delayMs }
     return { is: 'given up', after: { ...after, isGivenUp: true } }
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { NoticeAddress } from './addresses.ts'
-import { delaysMs } from './delays.ts'
+import { delayAfter } from './delays.ts'
 import type { Deliveries } from './deliveries.ts'
 import { noticeOf, type NewNotice } from '../../front/records/notice.ts'
 import type { Outbox } from './outbox.ts'
@@ -78,8 +78,9 @@ export class StoreOutage {
         this.#direct.set(address.queue.id, direct)
         if (direct.dueMs > nowMs) return
         direct.dueMs = Infinity
-        const { isDelivered } = await deliveries.try(address, notice)
-        if (!isDelivered) direct.dueMs = nowMs + (delaysMs[direct.tries++] ?? Infinity)
+        const { isDelivered, retryAfterMs } = await deliveries.try(address, notice)
+        if (isDelivered) return
+        direct.dueMs = nowMs + (delayAfter(direct.tries++, retryAfterMs) ?? Infinity)
       }),
     )
   }

@@ -5,6 +5,7 @@ import { plainAddress, Ranges } from '../../front/http/address.ts'
 import type { NoticeSettings } from '../../front/config/config.ts'
 import { isThisMachine, unbracketed, whyInternal } from './networks.ts'
 import type { Notice } from '../../front/records/notice.ts'
+import { secondsOf } from '../../../shared/retry-after.ts'
 import { signaturesOf } from './signature.ts'
 
 /** The time limit of a try. */
@@ -22,6 +23,8 @@ export type DeliveryResult = Readonly<{
   isGone: boolean
   status?: number
   why?: string
+  /** The time after which the receiver wants to be asked again, if it says one. */
+  retryAfterMs?: number
   ms: number
 }>
 
@@ -41,10 +44,12 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
   const beganAtMs = performance.now()
   const ms = (): number => Math.round(performance.now() - beganAtMs)
   try {
-    const status = await post(options)
+    const { status, retryAfter } = await post(options)
     const isDelivered = status >= 200 && status <= 299
     const why = isDelivered ? {} : { why: `answered ${status}` }
-    return { isDelivered, isGone: status === gone, status, ...why, ms: ms() }
+    const seconds = secondsOf(retryAfter, options.nowMs)
+    const wish = isDelivered || seconds === undefined ? {} : { retryAfterMs: seconds * 1_000 }
+    return { isDelivered, isGone: status === gone, status, ...why, ...wish, ms: ms() }
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError'
     const why = isLate ? `no answer within ${tryMs / 1_000} s` : sentenceOf(error)
@@ -52,7 +57,9 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
   }
 }
 
-async function post(options: SendOptions): Promise<number> {
+async function post(
+  options: SendOptions,
+): Promise<Readonly<{ status: number; retryAfter: unknown }>> {
   const { settings, notice, nowMs, lookup = systemLookup } = options
   const { origin, hostname, pathname, search } = new URL(settings.to)
   const host = unbracketed(hostname)
@@ -65,7 +72,11 @@ async function post(options: SendOptions): Promise<number> {
     connect: { timeout: tryMs, ...(isOwn ? {} : { lookup: guarded(lookup, settings.allow) }) },
   })
   try {
-    const { statusCode, body } = await client.request({
+    const {
+      statusCode: status,
+      headers,
+      body,
+    } = await client.request({
       method: 'POST',
       path: pathname + search,
       headers: headersFor(settings, notice, nowMs),
@@ -73,7 +84,7 @@ async function post(options: SendOptions): Promise<number> {
       signal,
     })
     await body.dump({ limit: mostRead, signal }).catch(() => undefined)
-    return statusCode
+    return { status, retryAfter: headers['retry-after'] }
   } finally {
     client.destroy().catch(() => undefined)
   }

@@ -1,18 +1,26 @@
 import { createHmac } from 'node:crypto'
 
 const marked = 'whsec_'
-const leastLength = 16
-const [leastBytes, mostBytes] = [24, 64]
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/
+/** Shorter secrets could be guessed. */
+const leastBytes = 16
+/** The lengths that Standard Webhooks asks for. */
+const [shortestBytes, mostBytes] = [24, 64]
 
 /** The secrets of a text: one, or two with a comma between them. */
 export function secretsIn(text: string): readonly string[] {
   return text.split(',').map((each) => each.trim())
 }
 
-/** Whether a text is one or two secrets that are hard to guess, each written `whsec_` and base64, or as it is. */
+/** Whether a text is one or two secrets of a fit length, each written `whsec_` and base64, or as it is. */
 export function areSecrets(text: string): boolean {
   const secrets = secretsIn(text)
   return secrets.length <= 2 && secrets.every(isSecret)
+}
+
+/** Whether one of the secrets is shorter than receivers expect. */
+export function areShort(text: string): boolean {
+  return secretsIn(text).some((secret) => bytesOf(secret).length < shortestBytes)
 }
 
 /** The signatures of a notice, one by each secret, as Standard Webhooks writes them. */
@@ -32,8 +40,7 @@ function bytesOf(secret: string): Buffer {
 }
 
 function isSecret(text: string): boolean {
-  if (!text.startsWith(marked)) return text.length >= leastLength
   const { length } = bytesOf(text)
-  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text.slice(marked.length))
-  return isBase64 && length >= leastBytes && length <= mostBytes
+  const isWritten = !text.startsWith(marked) || base64.test(text.slice(marked.length))
+  return isWritten && length >= leastBytes && length <= mostBytes
 }

@@ -1,6 +1,5 @@
 import { addressesOf, type NoticeAddress } from './addresses.ts'
 import type { Config } from '../../front/config/config.ts'
-import { delaysMs } from './delays.ts'
 import type { NoticeStore, Queued } from '../../front/records/notice-store.ts'
 
 type Asked = Readonly<{
@@ -40,8 +39,7 @@ async function addressView(store: NoticeStore, { queue, settings, shown }: Notic
 
 function noticeView(notice: Queued, { shown }: NoticeAddress) {
   const { id, type, atMs, tries, lastTriedAtMs, why, isGivenUp = false } = notice
-  const delayMs = delaysMs[tries - 1] ?? 0
-  const nextMs = lastTriedAtMs === undefined ? atMs : lastTriedAtMs + delayMs
+  const { nextTryMs = lastTriedAtMs ?? atMs } = notice
   return {
     id,
     type,
@@ -50,7 +48,7 @@ function noticeView(notice: Queued, { shown }: NoticeAddress) {
     tries,
     lastTriedAt: lastTriedAtMs === undefined ? null : iso(lastTriedAtMs),
     why: why ?? null,
-    nextTryAt: isGivenUp ? null : iso(nextMs),
+    nextTryAt: isGivenUp ? null : iso(nextTryMs),
   }
 }
 

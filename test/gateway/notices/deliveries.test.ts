@@ -93,7 +93,7 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
       t.match((await view(true)).notices, [{ type: 'key.created', tries: 3, why: 'answered 302' }])
     }
     t.equal(got.length, i + 1, 'not before its time')
-    move(2_000)
+    move(2_000 + 0.2 * delayMs)
     if (i === 1) status = 302
     await notices.tick()
     await until(() => got.length === i + 2)
@@ -128,7 +128,7 @@ t.test('a receiver in trouble gets the same notice again, as long as it may take
 
   await t.test('410 ends an address, until a test arrives there', async (t) => {
     status = 410
-    move(10_000)
+    move(12_000)
     await notices.tick()
     await until(async () => (await view(false)).addresses[0]?.endedAt !== null)
     await noting.edit(key.id, noting.revoking())

@@ -1,9 +1,18 @@
 import { Ranges } from '../../../front/http/address.ts'
 import { isInternalName, isThisMachine, unbracketed, whyInternal } from '../../notices/networks.ts'
-import { areSecrets } from '../../notices/signature.ts'
+import { areSecrets, areShort } from '../../notices/signature.ts'
 import { isMasked } from '../mask.ts'
 import type { Path } from '../mistake.ts'
-import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
 
 /** Notices go to the internet encrypted, to this machine, or where their entry allows it; and nowhere twice. */
 export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
@@ -22,6 +31,7 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
     const secrets = text(secret)
     const isTold = secrets === undefined || isMasked('secret', secrets)
     if (!isTold && !areSecrets(secrets)) yield mistake([...at, 'secret'], expected)
+    else if (!isTold && areShort(secrets)) yield warning([...at, 'secret'], short)
     const to = text(written)
     if (to === undefined || !URL.canParse(to)) continue
     const url = new URL(to)
@@ -39,7 +49,8 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
 }
 
 const expected =
-  'must be one or two keys with a comma between them, each of 16 characters or more, or whsec_ and 24 to 64 bytes in base64'
+  'must be one or two keys with a comma between them, each of 16 to 64 bytes, or whsec_ and as many in base64'
+const short = 'has fewer than 24 bytes, the least that Standard Webhooks asks for: make a longer one'
 
 function rangeFault(range: unknown): string | undefined {
   try {
