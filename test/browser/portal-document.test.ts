@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { startBrowser } from '../support/browser.ts'
-import { section, startPages, visit, type Section } from '../support/portal-page.ts'
+import {
+  enterKey,
+  section,
+  startPages,
+  unfold,
+  visit,
+  type Section,
+} from '../support/portal-page.ts'
 import { root } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
@@ -128,3 +135,49 @@ for (const name of ['animal-store', 'admin']) {
     t.strictSame(sorted(seen), sorted(expected))
   })
 }
+
+test('OpenAPI 3.2: query and additionalOperations are shown, and sent as they are', async (t, open) => {
+  const text = `
+openapi: 3.2.0
+info: { title: Search, version: '1' }
+paths:
+  /v1/pets:
+    get: { responses: { '200': { summary: All } } }
+    query:
+      summary: Search for pets
+      parameters: [ { name: all, in: querystring, content: {} } ]
+      requestBody:
+        content: { application/json: { $ref: '#/components/mediaTypes/Asked' } }
+      responses:
+        '200':
+          summary: Those that fit
+          content: { application/jsonl: { itemSchema: { properties: { petName: { type: string } } } } }
+    additionalOperations:
+      PURGE: { responses: { '204': { description: Done } } }
+components:
+  mediaTypes:
+    Asked:
+      schema: { properties: { status: { type: string } } }
+      examples: { sold: { dataValue: { status: sold } } }
+`
+  const gateway = await startPages(t, { text })
+  const { token } = await gateway.key()
+  const page = await visit(open, gateway.url, { expected: /^405 QUERY / })
+  const { operations } = await page.evaluate<ReturnType<typeof contentsOf>>(shown)
+  t.strictSame(
+    operations.map(({ operation }) => operation),
+    ['GET /v1/pets', 'QUERY /v1/pets', 'PURGE /v1/pets'],
+  )
+  await enterKey(page, token)
+  const place = await unfold(page, 'QUERY /v1/pets')
+  await place.getByText('Those that fit').waitFor()
+  t.equal(await place.locator('[data-member=petName]').count(), 1)
+  await place.getByLabel('all').fill('limit=1&x=%20')
+  const curl = await place.locator('.curl').innerText()
+  t.match(curl, `curl -i -X QUERY '${gateway.url}/v1/pets?limit=1&x=%20'`)
+  t.match(curl, /--data-raw '\{\n {2}"status": "sold"\n\}'/)
+  t.notMatch(await place.innerText(), 'changes real data')
+  await place.getByRole('button', { name: 'Send' }).click()
+  await place.getByText('405 Method Not Allowed').waitFor()
+  await place.getByText('GET, HEAD, POST', { exact: false }).first().waitFor()
+})

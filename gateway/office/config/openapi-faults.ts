@@ -1,16 +1,18 @@
+import { nearest } from '../../../shared/near.ts'
 import { nameOf } from './check.ts'
 import type { Path } from './mistake.ts'
-
-/** A mistake in an OpenAPI document. */
-export type Fault = Readonly<{ path: Path; sentence: string }>
+import { referenceFaults, type Fault } from './openapi-references.ts'
 
 type Section = Readonly<Record<string, unknown>>
 
-/** The methods of a path that OpenAPI knows. */
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+/** The methods of a path that OpenAPI knows, and the member that holds all others. */
+const methods = 'get put post delete options head patch trace query'.split(' ')
+const others = 'additionalOperations'
+const aboutPaths = ['$ref', 'summary', 'description', 'servers', 'parameters']
+const itemMembers = [...methods, others, ...aboutPaths]
 
-/** Members whose content is free: a `$ref` in them is a value like any other. */
-const free = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
+/** The places of parameters. */
+const places = ['path', 'query', 'querystring', 'header', 'cookie']
 
 /** The mistakes that keep a document from being shown: a page that leaves half of it out would be worse than none. */
 export function openapiFaults(value: unknown): Fault[] {
@@ -20,9 +22,10 @@ export function openapiFaults(value: unknown): Fault[] {
 }
 
 function* headFaults({ openapi, info, paths, webhooks, components }: Section): Generator<Fault> {
-  if (typeof openapi !== 'string' || !/^3\.\d+(?:\.\d+)?/.test(openapi)) {
+  if (typeof openapi !== 'string' || !/^3\.[0-2](?!\d)/.test(openapi)) {
     const got = openapi === undefined ? 'nothing' : JSON.stringify(openapi)
-    yield { path: ['openapi'], sentence: `openapi must be a version such as 3.1.0, got ${got}` }
+    const sentence = `openapi must be a version from 3.0 to 3.2, such as 3.1.0, got ${got}`
+    yield { path: ['openapi'], sentence }
   }
   if (typeof sectionOf(info)?.['title'] !== 'string') {
     yield { path: ['info'], sentence: 'info.title must be a text' }
@@ -45,10 +48,39 @@ function* pathFaults({ paths }: Section): Generator<Fault> {
       yield { path: at, sentence: `${nameOf(at)} must be an object of operations` }
       continue
     }
-    yield* parameterFaults([...at, 'parameters'], members['parameters'])
-    for (const method of methods) {
-      if (members[method] !== undefined) yield* operationFaults([...at, method], members[method])
+    yield* itemFaults(at, members)
+  }
+}
+
+function* itemFaults(at: Path, members: Section): Generator<Fault> {
+  yield* parameterFaults([...at, 'parameters'], members['parameters'])
+  for (const [name, member] of Object.entries(members)) {
+    const path = [...at, name]
+    if (methods.includes(name)) yield* operationFaults(path, member)
+    else if (name === others) yield* otherOperationFaults(path, member)
+    else if (!itemMembers.includes(name) && !name.startsWith('x-')) {
+      const near = nearest(name.toLowerCase(), itemMembers)
+      const hint = near ? `did you mean ${near}?` : `methods of your own belong into ${others}`
+      yield { path, sentence: `${nameOf(path)} isn’t a member of a path in OpenAPI: ${hint}` }
     }
+  }
+}
+
+/** The operations of methods that have no member of their own, as they are sent. */
+function* otherOperationFaults(at: Path, value: unknown): Generator<Fault> {
+  const operations = sectionOf(value)
+  if (!operations) {
+    yield { path: at, sentence: `${nameOf(at)} must be an object of operations` }
+    return
+  }
+  for (const [method, operation] of Object.entries(operations)) {
+    const path = [...at, method]
+    const own = method.toLowerCase()
+    if (methods.includes(own)) {
+      yield { path, sentence: `${nameOf(path)} must be ${own}, a member of the path itself` }
+    } else if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method)) {
+      yield { path, sentence: `${nameOf(path)} must be a method such as PURGE` }
+    } else yield* operationFaults(path, operation)
   }
 }
 
@@ -79,59 +111,18 @@ function* parameterFaults(at: Path, value: unknown): Generator<Fault> {
   }
   for (const [i, parameter] of value.entries()) {
     const { $ref, name, in: place } = sectionOf(parameter) ?? {}
-    if (typeof $ref === 'string' || (typeof name === 'string' && typeof place === 'string'))
-      continue
     const path = [...at, i]
-    yield { path, sentence: `${nameOf(path)} must be a parameter with name and in, or a $ref` }
-  }
-}
-
-/**
- * References that lead nowhere. Only those within the document are followed: a page loads nothing else. A part for which
- * YAML's aliases stand is looked at once.
- */
-function* referenceFaults(
-  document: Section,
-  value: unknown,
-  path: Path,
-  seen = new Set<object>(),
-): Generator<Fault> {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return
-  seen.add(value)
-  const { $ref } = value as Section
-  if (typeof $ref === 'string') {
-    const at = [...path, '$ref']
-    if (!$ref.startsWith('#/')) {
-      yield { path: at, sentence: `${nameOf(at)} must lead within this document, got "${$ref}"` }
-    } else if (targetOf(document, $ref) === undefined) {
-      yield { path: at, sentence: `${nameOf(at)} leads nowhere: "${$ref}"` }
+    const isWhole = typeof name === 'string' && typeof place === 'string'
+    if (typeof $ref === 'string') continue
+    if (!isWhole) {
+      yield { path, sentence: `${nameOf(path)} must be a parameter with name and in, or a $ref` }
+    } else if (!places.includes(place)) {
+      const inPath = [...path, 'in']
+      yield {
+        path: inPath,
+        sentence: `${nameOf(inPath)} must be ${places.join(', ')}, got ${JSON.stringify(place)}`,
+      }
     }
-  }
-  for (const [name, member] of Object.entries(value)) {
-    if (free.has(name) || name.startsWith('x-')) continue
-    const step = Array.isArray(value) ? Number(name) : name
-    yield* referenceFaults(document, member, [...path, step], seen)
-  }
-}
-
-/** The part of the document that a reference leads to. */
-function targetOf(document: Section, reference: string): unknown {
-  const steps = reference.slice(2).split('/').map(stepOf)
-  return steps.reduce<unknown>(
-    (at, step) =>
-      typeof at === 'object' && at !== null && Object.hasOwn(at, step)
-        ? Reflect.get(at, step)
-        : undefined,
-    document,
-  )
-}
-
-function stepOf(text: string): string {
-  const plain = text.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(plain)
-  } catch {
-    return plain
   }
 }
 

@@ -1,5 +1,6 @@
 import { LineCounter, type Document } from 'yaml'
-import { openapiFaults, type Fault } from './openapi-faults.ts'
+import { openapiFaults } from './openapi-faults.ts'
+import type { Fault } from './openapi-references.ts'
 import { mostLevels, yamlDocument } from './yaml-document.ts'
 import { yamlSentence } from './yaml-sentences.ts'
 

@@ -4,7 +4,7 @@ import { openapiFrom } from '../../../gateway/office/config/openapi.ts'
 
 /** A document with everything that is read of one. */
 const document = {
-  openapi: '3.1.0',
+  openapi: '3.2.0',
   info: { title: 'Pets', version: '1', description: 'All of them', contact: { email: 'a@b.test' } },
   servers: [{ url: 'https://{host}/v1', variables: { host: { default: 'x.test', enum: ['x'] } } }],
   tags: [{ name: 'pets', description: 'Pets' }],
@@ -31,6 +31,8 @@ const document = {
           404: { $ref: '#/components/responses/None' },
         },
       },
+      query: { requestBody: { $ref: '#/components/requestBodies/Asked' } },
+      additionalOperations: { PURGE: { responses: { 204: { description: 'Gone' } } } },
       put: {
         requestBody: { content: { 'application/json': { schema: { type: 'object' } } } },
         responses: { default: { description: 'Done' } },
@@ -40,6 +42,7 @@ const document = {
   components: {
     parameters: { limit: { name: 'limit', in: 'query', schema: { type: 'integer' } } },
     responses: { None: { description: 'None' } },
+    requestBodies: { Asked: { content: { 'application/json': { schema: { type: 'object' } } } } },
     schemas: {
       Pet: {
         type: 'object',
@@ -93,5 +96,52 @@ t.test('a document with a wrong type anywhere is shown, or has a mistake with it
     }
   }
   t.ok(refused > 100, `${refused} are refused`)
+  t.end()
+})
+
+t.test('OpenAPI 3.2, Path Item Object: what isn’t understood is a mistake with its line', (t) => {
+  const told = (version: string, members: string): unknown => {
+    const text = `openapi: ${version}\ninfo: { title: Pets }\npaths:\n  /pets:\n${members}\n`
+    return openapiFrom(text).faults.map(({ at, sentence }) => `${at} ${sentence}`)
+  }
+  t.strictSame(
+    told('3.2.0', '    query: {}\n    additionalOperations: { PURGE: {}, M-SEARCH: {} }'),
+    [],
+  )
+  t.strictSame(told('3.2.0', '    parameters: [{ name: all, in: querystring }]\n    x-own: 1'), [])
+  t.strictSame(told('3.0.3', '    summary: Pets\n    servers: []\n    get: {}'), [])
+  for (const [version, members, ...expected] of [
+    [
+      '3.3.0',
+      '    get: {}',
+      '1:10 openapi must be a version from 3.0 to 3.2, such as 3.1.0, got "3.3.0"',
+    ],
+    [
+      '3.2.0',
+      '    purge: {}\n    querry: {}\n    GET: {}',
+      '5:12 paths./pets.purge isn’t a member of a path in OpenAPI: methods of your own belong into additionalOperations',
+      '6:13 paths./pets.querry isn’t a member of a path in OpenAPI: did you mean query?',
+      '7:10 paths./pets.GET isn’t a member of a path in OpenAPI: did you mean get?',
+    ],
+    [
+      '3.2.0',
+      '    additionalOperations:\n      POST: {}\n      a b: {}\n      LINK: 7',
+      '6:13 paths./pets.additionalOperations.POST must be post, a member of the path itself',
+      '7:12 paths./pets.additionalOperations.a b must be a method such as PURGE',
+      '8:13 paths./pets.additionalOperations.LINK must be an operation',
+    ],
+    [
+      '3.2.0',
+      '    additionalOperations: []',
+      '5:27 paths./pets.additionalOperations must be an object of operations',
+    ],
+    [
+      '3.2.0',
+      '    query:\n      parameters: [{ name: q, in: body }]',
+      '6:35 paths./pets.query.parameters[0].in must be path, query, querystring, header, cookie, got "body"',
+    ],
+  ] as const) {
+    t.strictSame(told(version, members), expected)
+  }
   t.end()
 })

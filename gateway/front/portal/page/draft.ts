@@ -21,8 +21,8 @@ export function firstValues(openapi: Openapi, { parameters }: Operation): Values
 /** The bodies to begin with, one for each type. */
 export function bodyChoices(openapi: Openapi, { body }: Operation): readonly Body[] {
   return Object.entries(section(body?.['content'])).map(([type, value]) => {
-    const media = section(value)
-    const sample = givenSample(media) ?? sampleOf(openapi, media['schema'])
+    const media = openapi.resolve(value)
+    const sample = givenSample(media) ?? sampleOf(openapi, media['schema'] ?? media['itemSchema'])
     return { type, text: typeof sample === 'string' ? sample : pretty(sample) }
   })
 }
@@ -49,6 +49,8 @@ export function draftOf(
     else if (value === '') continue
     else if (place === 'query')
       query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    // All of the query, as it is sent.
+    else if (place === 'querystring') query.push(value.replace(/^\?/, ''))
     else if (place === 'header' && canSend(parameter)) headers[name] = value
   }
   if (body) headers['Content-Type'] = body.type

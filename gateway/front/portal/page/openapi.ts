@@ -1,13 +1,13 @@
 import { list, section, text, type Section } from './json.ts'
 
-/** All methods, in the order in which they are shown. */
-const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'trace']
+/** The methods that have a member of a path, in the order in which they are shown. Others come after them. */
+const methods = 'get query post put patch delete head options trace'.split(' ')
 
 /** A parameter, a header or a response after its references. */
 export type Operation = Readonly<{
   /** The anchor of its place on the page. */
   id: string
-  /** In upper case. */
+  /** As it is sent. */
   method: string
   path: string
   summary: string | undefined
@@ -92,18 +92,20 @@ export class Openapi {
   #operationsIn(paths: Section): Operation[] {
     return Object.entries(paths).flatMap(([path, value]) => {
       const item = this.resolve(value)
-      return methods
-        .filter((method) => item[method] !== undefined)
-        .map((method) => this.#operation(method, path, item))
+      const own = methods.flatMap((method) =>
+        item[method] === undefined ? [] : [[method.toUpperCase(), item[method]] as const],
+      )
+      return [...own, ...Object.entries(section(item['additionalOperations']))].map(
+        ([method, operation]) => this.#operation(method, path, item, section(operation)),
+      )
     })
   }
 
-  #operation(method: string, path: string, item: Section): Operation {
-    const operation = section(item[method])
+  #operation(method: string, path: string, item: Section, operation: Section): Operation {
     const { summary, description, tags, deprecated, requestBody, responses } = operation
     return {
-      id: `${method}-${path.replace(/[^\w]+/g, '-').replace(/^-|-$/g, '')}`,
-      method: method.toUpperCase(),
+      id: `${method.toLowerCase()}-${path.replace(/[^\w]+/g, '-').replace(/^-|-$/g, '')}`,
+      method,
       path,
       summary: text(summary) ?? text(item['summary']),
       description: text(description) ?? text(item['description']),

@@ -40,11 +40,13 @@ export function bodyView(openapi: Openapi, body: Section | undefined): Child {
 /** Each type of a body, with its schema and its examples. */
 function contentView(openapi: Openapi, content: unknown): Child {
   return Object.entries(section(content)).map(([type, value]) => {
-    const media = section(value)
+    const media = openapi.resolve(value)
+    const { itemSchema: items } = media
     const examples = examplesOf(openapi, media)
     return html`
       <div class="content">
         <span class="rule">${type}</span> ${schemaView(openapi, media['schema'])}
+        ${items !== undefined && html`<span class="rule">each item</span> ${schemaView(openapi, items)}`}
         ${examples.map(
           ([name, example]) => html`
             <details class="example">
@@ -65,8 +67,9 @@ function examplesOf(openapi: Openapi, media: Section): readonly (readonly [strin
     return sample === undefined ? [] : [['', sample]]
   }
   return named.map(([name, example]) => {
-    const { summary, value } = openapi.resolve(example)
-    return [text(summary) ?? name.replaceAll('_', ' '), value] as const
+    const { summary, value, dataValue, serializedValue } = openapi.resolve(example)
+    const shown = value ?? dataValue ?? serializedValue
+    return [text(summary) ?? name.replaceAll('_', ' '), shown] as const
   })
 }
 
@@ -78,7 +81,8 @@ export function responseView(openapi: Openapi, status: string, response: Section
     <details class="response" data-status=${status}>
       <summary>
         <b class=${`status s${status.charAt(0)}`}>${status}</b>
-        ${codes.map((code) => html` <code>${code}</code>`)} ${line(text(response['description']))}
+        ${codes.map((code) => html` <code>${code}</code>`)}
+        ${' '}${line(text(response['description']) ?? text(response['summary']))}
       </summary>
       ${contentView(openapi, response['content'])}
       ${
@@ -102,7 +106,7 @@ export function responseView(openapi: Openapi, status: string, response: Section
 
 /** The codes of errors that the examples of a response have. */
 function codesOf(openapi: Openapi, response: Section): readonly string[] {
-  const media = Object.values(section(response['content'])).map(section)
+  const media = Object.values(section(response['content'])).map((each) => openapi.resolve(each))
   const values = media.flatMap((each) => examplesOf(openapi, each).map(([, value]) => value))
   const codes = values.flatMap((value) => text(section(value)['code']) ?? [])
   const listed = media.flatMap((each) => {

@@ -31,7 +31,10 @@ export function givenSample(schema: Section): unknown {
   const [first] = list(examples)
   if (first !== undefined) return first
   const [named] = Object.values(section(examples))
-  if (named !== undefined) return section(named)['value']
+  if (named !== undefined) {
+    const { value, dataValue, serializedValue } = section(named)
+    return value ?? dataValue ?? serializedValue
+  }
   if (usual !== undefined) return usual
   return schema['const'] ?? list(schema['enum'])[0]
 }

@@ -100,7 +100,7 @@ function BodyFields({ choices, body, change }: BodyFieldsProps) {
 }
 
 function costSentence(cost: Cost | undefined, method: string, apiKey: string | undefined): string {
-  const real = ['GET', 'HEAD', 'OPTIONS'].includes(method)
+  const real = ['GET', 'HEAD', 'QUERY', 'OPTIONS'].includes(method)
     ? ''
     : ' It is a real request, and changes real data.'
   if (apiKey === undefined) {

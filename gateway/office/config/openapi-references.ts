@@ -1,0 +1,57 @@
+import { nameOf } from './check.ts'
+import type { Path } from './mistake.ts'
+
+/** A mistake in an OpenAPI document. */
+export type Fault = Readonly<{ path: Path; sentence: string }>
+
+/** Members whose content is free: a `$ref` in them is a value like any other. */
+const free = new Set(['example', 'examples', 'default', 'enum', 'const', 'value'])
+
+/**
+ * References that lead nowhere. Only those within the document are followed: a page loads nothing else. A part for which
+ * YAML's aliases stand is looked at once.
+ */
+export function* referenceFaults(
+  document: object,
+  value: unknown,
+  path: Path,
+  seen = new Set<object>(),
+): Generator<Fault> {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return
+  seen.add(value)
+  const { $ref } = value as { $ref?: unknown }
+  if (typeof $ref === 'string') {
+    const at = [...path, '$ref']
+    if (!$ref.startsWith('#/')) {
+      yield { path: at, sentence: `${nameOf(at)} must lead within this document, got "${$ref}"` }
+    } else if (targetOf(document, $ref) === undefined) {
+      yield { path: at, sentence: `${nameOf(at)} leads nowhere: "${$ref}"` }
+    }
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (free.has(name) || name.startsWith('x-')) continue
+    const step = Array.isArray(value) ? Number(name) : name
+    yield* referenceFaults(document, member, [...path, step], seen)
+  }
+}
+
+/** The part of the document that a reference leads to. */
+function targetOf(document: object, reference: string): unknown {
+  const steps = reference.slice(2).split('/').map(stepOf)
+  return steps.reduce<unknown>(
+    (at, step) =>
+      typeof at === 'object' && at !== null && Object.hasOwn(at, step)
+        ? Reflect.get(at, step)
+        : undefined,
+    document,
+  )
+}
+
+function stepOf(text: string): string {
+  const plain = text.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
