@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { pathOf, statusOf } from '../shared/service.ts'
-import { serverAttributes, serverSpanName } from '../shared/spans/http.ts'
+import { peerOf, serverAttributes, serverSpanName } from '../shared/spans/http.ts'
 import type { SpanSink } from '../shared/spans/span.ts'
 import { traceParentFrom, traceStateFrom } from '../shared/trace.ts'
 
@@ -12,9 +12,10 @@ export function traceRequests(app: FastifyInstance, spans: SpanSink): void {
     const state = traceStateFrom(request.headers['tracestate'])
     const beganAtMs = performance.now()
     reply.raw.on('close', () => {
-      const { method, protocol: scheme, routeOptions } = request
+      const { method, protocol: scheme, routeOptions, raw } = request
       const status = statusOf(reply)
-      const exchange = { method, path: pathOf(request), scheme, route: routeOptions.url, status }
+      const answered = { method, path: pathOf(request), scheme, route: routeOptions.url, status }
+      const exchange = { ...answered, ...peerOf(raw) }
       spans.add({
         name: serverSpanName(exchange),
         kind: 'server',

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { RefusalCode } from '../../shared/refusal.ts'
 import { traceParent } from '../../shared/trace.ts'
 
 export type TraceStart = Readonly<{
@@ -8,8 +9,17 @@ export type TraceStart = Readonly<{
   /** The caller's `tracestate`. */
   state: string | undefined
   serverId: string
-  clientId: string
+  newSpanId: () => string
 }>
+
+/** One try at a target; its times are those of `performance`, and `endedAtMs` is 0 until it has failed. */
+export type Try = {
+  readonly id: string
+  readonly target: string
+  readonly beganAtMs: number
+  endedAtMs: number
+  failure: RefusalCode | undefined
+}
 
 /** The trace of one request that is sampled: its ids, and the times that only its spans tell of. */
 export class Trace {
@@ -17,41 +27,44 @@ export class Trace {
   readonly parentId: string | undefined
   readonly state: string | undefined
   readonly serverId: string
-  readonly clientId: string
-  /** The last target that was asked, the path there, and the number of targets asked so far. */
-  target: string | undefined = undefined
+  readonly #newSpanId: () => string
+  /** The tries so far, in their order, and the path at their targets. */
+  readonly tries: Try[] = []
   path = ''
-  tries = 0
   /** When the store was asked for a decision, and when it was made, by `performance`; 0 is not yet. */
   askedAtMs = 0
   decidedAtMs = 0
   /** The connection of a WebSocket, which ends later than its answer. */
   tunnel: Duplex | undefined = undefined
 
-  constructor({ traceId, parentId, state, serverId, clientId }: TraceStart) {
+  constructor({ traceId, parentId, state, serverId, newSpanId }: TraceStart) {
     this.traceId = traceId
     this.parentId = parentId
     this.state = state
     this.serverId = serverId
-    this.clientId = clientId
+    this.#newSpanId = newSpanId
   }
 
   /**
-   * Puts the gateway's `traceparent` into headers for the backend, in place of the caller's. Where that one was malformed,
-   * its `tracestate` goes with it.
+   * Begins a try, and puts its `traceparent` into the headers for the backend, in place of the caller's or of the try before.
+   * Where the caller's was malformed, its `tracestate` goes with it.
    */
-  continueIn(headers: string[]): void {
+  asked(target: string, path: string, headers: string[]): void {
     for (let i = headers.length - 2; i >= 0; i -= 2) {
       const name = headers[i]?.toLowerCase()
       const isTrace = name === 'traceparent'
       if (isTrace || (name === 'tracestate' && this.parentId === undefined)) headers.splice(i, 2)
     }
-    headers.push('traceparent', traceParent(this.traceId, this.clientId))
+    const id = this.#newSpanId()
+    headers.push('traceparent', traceParent(this.traceId, id))
+    this.path = path
+    const beganAtMs = performance.now()
+    this.tries.push({ id, target, beganAtMs, endedAtMs: 0, failure: undefined })
   }
 
-  asked(target: string, path: string): void {
-    this.target = target
-    this.path = path
-    this.tries++
+  /** Ends the present try without an answer. */
+  failed(code: RefusalCode): void {
+    const last = this.tries.at(-1)
+    if (last) Object.assign(last, { endedAtMs: performance.now(), failure: code })
   }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { loggable } from '../log.ts'
 import type { SpanAttributes } from './span.ts'
 
@@ -15,7 +16,24 @@ export type HttpExchange = Readonly<{
   /** The pattern of its route; `undefined` without one. */
   route: string | undefined
   status: number
+}> &
+  Peer
+
+/** The parts of a request that tell how its sender speaks to this server; each may be missing. */
+type Peer = Readonly<{
+  httpVersion?: string
+  host?: string | undefined
+  userAgent?: string | undefined
 }>
+
+/** The longest name of a client in spans. */
+const longestAgent = 256
+
+const hostPattern = /^([\w.~-]{1,255}|\[[\da-f:.]{2,45}\])(?::(\d{1,5}))?$/i
+
+export function peerOf({ headers, httpVersion }: IncomingMessage): Peer {
+  return { httpVersion, host: headers.host, userAgent: headers['user-agent'] }
+}
 
 /** The name of a server's span: never a path, of which there may be any number. */
 export function serverSpanName({ method, route }: HttpExchange): string {
@@ -36,8 +54,25 @@ export function serverAttributes(exchange: HttpExchange): SpanAttributes {
   attributes['url.scheme'] = scheme
   if (route !== undefined) attributes['http.route'] = route
   attributes['http.response.status_code'] = status
+  addPeer(attributes, exchange)
   if (status >= 500) attributes['error.type'] = String(status)
   return attributes
+}
+
+/** Adds the name by which this server was asked, the version of HTTP, and the client's name, without tokens. */
+function addPeer(
+  attributes: SpanAttributes,
+  { host = '', scheme, httpVersion, userAgent }: HttpExchange,
+): void {
+  const [, name, port] = hostPattern.exec(host) ?? []
+  if (name !== undefined) {
+    attributes['server.address'] = loggable(name.replace(/^\[|\]$/g, ''))
+    attributes['server.port'] = Number(port ?? (scheme === 'https' ? 443 : 80))
+  }
+  if (httpVersion !== undefined) attributes['network.protocol.version'] = httpVersion
+  if (userAgent === undefined) return
+  const agent = loggable(userAgent).slice(0, longestAgent)
+  attributes['user_agent.original'] = Buffer.from(agent).toString()
 }
 
 /** A path for spans: as the log has it, copied because a part of a URL would keep all of it in memory while its span waits. */

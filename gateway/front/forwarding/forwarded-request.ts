@@ -87,7 +87,6 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     this.record.upstreamCall = this
     if (!upstream.hasRoom) return end(this, { refusal: overloaded(), isGivenBack: true })
     const headers = this.#headers(body)
-    this.record.trace?.continueIn(headers)
     const outgoing = {
       method,
       target: this.#target,
@@ -185,6 +184,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const outgoing = this.#outgoing
     const { target } = failure
     const isFault = !isOfCaller(failure.kind)
+    const { trace } = this.record
+    if (trace) trace.failed(endingOf(failure).refusal.code)
     if (outgoing && this.#mayRetry(outgoing, failure)) {
       // The other side may answer; that this one did not counts all the same.
       this.#noteSide(target, isFault)
@@ -205,7 +206,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const { timeouts } = upstream.settings
     const target = upstream.choose(outgoing, this.#tried)
     if (!target) return false
-    this.record.trace?.asked(target.origin, this.#target)
+    this.record.trace?.asked(target.origin, this.#target, outgoing.headers)
     const isFirst = this.#tried.length === 0
     this.#tried = isFirst ? target.alone : [...this.#tried, target]
     upstream.underWay.began()

@@ -3,6 +3,7 @@ import type { Refusal } from '../../../shared/refusal.ts'
 import { pathOf, statusOf } from '../../../shared/service.ts'
 import {
   methodAttributes,
+  peerOf,
   serverAttributes,
   serverSpanName,
   spanPath,
@@ -15,7 +16,7 @@ import { webUrlOf } from '../forwarding/target-url.ts'
 import { holderOf, windowRefusing } from '../counts/use.ts'
 import { answeredCost } from '../answered-cost.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
-import type { Trace } from '../request-trace.ts'
+import type { Trace, Try } from '../request-trace.ts'
 
 /** A request that has ended, with its trace. */
 export type Ended = Readonly<{
@@ -31,10 +32,10 @@ export type Ended = Readonly<{
 /** The span of a request as the gateway answered it. */
 export function serverSpan(ended: Ended): Span {
   const { request, reply, record, trace, endedAtMs } = ended
-  const { method, protocol: scheme } = request
+  const { method, protocol: scheme, raw } = request
   const status = statusOf(reply)
   const route = record.route.label === noRoute ? undefined : record.route.label
-  const exchange = { method, path: pathOf(request), scheme, route, status }
+  const exchange = { method, path: pathOf(request), scheme, route, status, ...peerOf(raw) }
   const attributes = serverAttributes(exchange)
   addDecision(attributes, ended)
   return {
@@ -89,34 +90,42 @@ function storeEvent({ standing }: RequestRecord, trace: Trace): SpanEvent | unde
   return { name: 'tollgate_store', atMs: decidedAtMs, attributes }
 }
 
-/** The span of a request as its target answered it, over all tries; `undefined` if none was asked. */
-export function clientSpan({ request, reply, record, trace, endedAtMs }: Ended): Span | undefined {
-  const { target, path, tries, traceId, serverId, clientId, state } = trace
-  if (target === undefined) return undefined
+/** The spans of a request at its targets, one a try. */
+export function clientSpans(ended: Ended): Span[] {
+  return ended.trace.tries.map((each, i) => clientSpan(ended, each, i))
+}
+
+function clientSpan(
+  { request, reply, record, trace, endedAtMs }: Ended,
+  one: Try,
+  i: number,
+): Span {
+  const { path, tries, traceId, serverId, state } = trace
   const { method } = request
-  const { sentAtMs, answeredAtMs, refusal } = record
+  const { answeredAtMs, refusal } = record
   const attributes = methodAttributes(method)
-  const { origin, address, port } = serverAt(target)
+  const { origin, address, port } = serverAt(one.target)
+  const isLast = i === tries.length - 1
   attributes['url.full'] = origin + spanPath(path.split('?', 1)[0] ?? '')
   attributes['server.address'] = address
   if (port === undefined) attributes['network.transport'] = 'unix'
   else attributes['server.port'] = port
-  if (tries > 1) attributes['http.request.resend_count'] = tries - 1
-  const hasAnswered = !refusal && answeredAtMs > 0
+  if (i > 0) attributes['http.request.resend_count'] = i
+  const hasAnswered = isLast && !refusal && answeredAtMs > 0
   const status = hasAnswered ? statusOf(reply) : undefined
   if (status !== undefined) attributes['http.response.status_code'] = status
-  const failure = failureOf(status, refusal)
+  const failure = one.failure ?? failureOf(status, refusal)
   if (failure !== undefined) attributes['error.type'] = failure
   return {
     name: verbOf(method),
     kind: 'client',
     traceId,
-    id: clientId,
+    id: one.id,
     parentId: serverId,
     hasRemoteParent: false,
     state,
-    beganAtMs: sentAtMs,
-    endedAtMs: answeredAtMs || endedAtMs,
+    beganAtMs: one.beganAtMs,
+    endedAtMs: one.endedAtMs || answeredAtMs || endedAtMs,
     attributes,
     event: undefined,
     isError: failure !== undefined,

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SpanSink } from '../../../shared/spans/span.ts'
 import { traceParentFrom, traceStateFrom } from '../../../shared/trace.ts'
 import type { RequestRecord } from '../request-record.ts'
-import { clientSpan, serverSpan } from './spans-of.ts'
+import { clientSpans, serverSpan } from './spans-of.ts'
 import { Trace } from '../request-trace.ts'
 
 export type TracerOptions = Readonly<{
@@ -21,6 +21,7 @@ export class Tracer {
   readonly #sample: number
   readonly #hash: string
   readonly #hold: TracerOptions['hold']
+  readonly #newSpanId = (): string => this.#spans.newSpanId()
 
   constructor({ spans, sample, hash, hold }: TracerOptions) {
     this.#spans = spans
@@ -39,7 +40,7 @@ export class Tracer {
       parentId: parent?.spanId,
       state: parent && traceStateFrom(headers['tracestate']),
       serverId: this.#spans.newSpanId(),
-      clientId: this.#spans.newSpanId(),
+      newSpanId: this.#newSpanId,
     })
   }
 
@@ -57,7 +58,6 @@ export class Tracer {
   #add(request: FastifyRequest, reply: FastifyReply, record: RequestRecord, trace: Trace): void {
     const ended = { request, reply, record, trace, hash: this.#hash, endedAtMs: performance.now() }
     this.#spans.add(serverSpan(ended))
-    const client = clientSpan(ended)
-    if (client) this.#spans.add(client)
+    for (const span of clientSpans(ended)) this.#spans.add(span)
   }
 }
