@@ -50,7 +50,8 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
 
 const expected =
   'must be one or two keys with a comma between them, each of 16 to 64 bytes, or whsec_ and as many in base64'
-const short = 'has fewer than 24 bytes, the least that Standard Webhooks asks for: make a longer one'
+const short =
+  'has fewer than 24 bytes, the least that Standard Webhooks asks for: make a longer one'
 
 function rangeFault(range: unknown): string | undefined {
   try {
