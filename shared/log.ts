@@ -60,9 +60,19 @@ export function logsRequests(level: string): boolean {
   return ['trace', 'debug', 'info'].includes(level)
 }
 
-/** A text with the secret part of each token in it masked. */
+/** A text with the secret part of each token in it masked: of ours, and of those in the form of a JWT. */
 export function withoutTokens(text: string): string {
-  return text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
+  const masked = text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
+  const mayHaveJwt = masked.includes('eyJ') || masked.includes('eyA') || masked.includes('ew')
+  return mayHaveJwt ? masked.replace(jwtForm, maskedJwt) : masked
+}
+
+/** Three parts, of which the first may be a JSON object. */
+const jwtForm = /(?<![\w-])(e[wy][\w-]+)\.[\w-]+\.[\w-]*/g
+
+function maskedJwt(text: string, header: string): string {
+  const isJwt = /^\{[^]*"alg"/.test(Buffer.from(header, 'base64url').toString('latin1'))
+  return isJwt ? `${header.slice(0, 3)}…` : text
 }
 
 /** The most characters of a caller's text in a line. */
@@ -79,8 +89,9 @@ export function loggable(text: string): string {
 }
 
 function withoutEscapes(text: string): string {
-  return text.replace(/%(3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/gi, (_escape, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
+  return text.replace(
+    /%(2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/gi,
+    (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)),
   )
 }
 

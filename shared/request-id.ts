@@ -16,5 +16,5 @@ export function requestIdFrom(header: string | string[] | undefined): string {
 }
 
 function hasToken(text: string): boolean {
-  return text.includes('tg_') && withoutTokens(text) !== text
+  return withoutTokens(text) !== text
 }

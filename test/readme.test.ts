@@ -22,12 +22,16 @@ const readmes = [
   ),
 ]
 
-/** The pages for operators about limits. */
-const [pageOfPlans, pageOfTokens] = ['config/plans.md', 'config/tokens.md'] as const
+/** The pages for operators about limits, and about JWT. */
+const [pageOfPlans, ...pagesBeside] = [
+  'config/plans.md',
+  'config/tokens.md',
+  'config/jwt.md',
+] as const
 /** The page that says what is promised, and by which test. */
 const pageOfPromises = 'config/exactness.md'
 const others = ['config/beside-others.md', '.github/SECURITY.md']
-const pages = [pageOfPlans, pageOfTokens, pageOfPromises, ...others]
+const pages = [pageOfPlans, ...pagesBeside, pageOfPromises, ...others]
 
 async function helpOf(t: Test, file: string): Promise<string> {
   const { ended, output } = startProcess(t, file, { args: ['--help'] })
@@ -50,12 +54,12 @@ t.test('the page of plans tells every window, by examples that hold', (t) => {
     told,
     windows.map(({ limit, name }) => [limit, name]),
   )
-  const pages = [pageOfPlans, pageOfTokens].map(textOf).join('\n')
+  const pages = [pageOfPlans, ...pagesBeside].map(textOf).join('\n')
   const examples = [...pages.matchAll(/^```yaml\n(.*?)^```/gms)]
-  t.ok(examples.length > 4)
+  t.ok(examples.length > 6)
   for (const [, yaml = ''] of examples) {
     const base = {
-      plans: { free: { perMinute: 60, perDay: 1000 } },
+      plans: { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 60, perDay: 1000 } },
       upstreams: { api: { targets: ['http://127.0.0.1:1'] } },
       routes: [{ path: '/x', upstream: 'api' }],
     }
@@ -106,6 +110,7 @@ t.test('what is told of settings that are left out is what they are', (t) => {
       },
     ],
     portal: { openapi: 'config/openapi/animal-store.yaml' },
+    jwt: [{ issuer: 'i', audience: 'a', keys: 'https://login.example/', plan: 'free' }],
     notices: [{ to: 'https://hooks.example', secret: 'sixteen characters' }],
   }
   const written = structuredClone(base) as Record<string, unknown>

@@ -11,10 +11,14 @@ import type { Member } from './fleet/store.ts'
 import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
+import { Issuers } from './jwt/issuers.ts'
 import { KeyDirectory } from './keys/directory.ts'
+import { OutsideCallers } from './keys/outside-callers.ts'
+import { OutsideRecords } from './keys/outside-records.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Strangers } from './limits/strangers.ts'
 import type { FrontListener, Listening } from './listener.ts'
+import { noterFor } from './records/audit.ts'
 import { EarnedBans } from './records/earned-bans.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores } from './stores/open.ts'
@@ -38,6 +42,8 @@ export type FrontOptions = Readonly<{
 /** The callers, with what they have used up. */
 type Callers = Readonly<{
   directory: KeyDirectory
+  /** Those who vouch for callers without keys of the house. */
+  issuers: Issuers
   quotas: Quotas
   strangers: Strangers
   earnedBans: EarnedBans
@@ -139,6 +145,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
 
 function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
   const { config, stores, meters, listening, trouble, clock, log, closers } = opening
+  const records = outsideRecords(opening)
   const directory = new KeyDirectory({
     store: stores.keys,
     cacheSize: config.keys.cache,
@@ -149,12 +156,14 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
       'the key store is out of reach; cached keys still work',
       'the key store answers again',
     ),
+    changed: (keys) => records.note(keys),
     emptied: (epoch) => {
       meters.emptiedStores++
       listening.by?.storeEmptied(epoch)
     },
   })
   closers.add(() => directory.close())
+  const issuers = openIssuers(opening, directory, records)
   const tunnels = new Tunnels({
     directory,
     quotas: { isBanned: (caller) => quotas.isBanned(caller) },
@@ -189,7 +198,34 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
   closers.add(() => earnedBans.close())
-  return { directory, tunnels, quotas, strangers, earnedBans }
+  return { directory, issuers, tunnels, quotas, strangers, earnedBans }
+}
+
+function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {
+  const records = new OutsideRecords({
+    store: stores.keys,
+    noted: noterFor(stores.audit, 'gateway', clock),
+    clock,
+    untold: (err) => log.error({ err }, 'a number of new callers is missing in the audit'),
+  })
+  closers.add(() => records.close())
+  return records
+}
+
+function openIssuers(opening: Opening, directory: KeyDirectory, records: OutsideRecords): Issuers {
+  const { stores, meters, clock, log, closers } = opening
+  const callers = new OutsideCallers({
+    store: stores.keys,
+    quota: stores.quota,
+    directory,
+    records,
+    clock,
+    outdated: (key, err) => log.error({ key, err }, 'the record of a caller is not up to date'),
+  })
+  const denied = (reason: string): void => meters.jwtRefusals.add(reason, '')
+  const issuers = new Issuers({ callers, records, clock, log, denied })
+  closers.add(() => issuers.close())
+  return issuers
 }
 
 function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening['trouble']> {

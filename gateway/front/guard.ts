@@ -9,6 +9,7 @@ import { recorder, type Recorder } from './counts/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { Via } from './http/via.ts'
+import type { OutsideFinder } from './keys/outside-callers.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { forwardTo } from './forwarding/route-forwarding.ts'
@@ -64,6 +65,8 @@ type Opened = Readonly<{
   upstreams: ReadonlyMap<string, Upstream>
   tracer: Tracer | undefined
   trustedProxies: Ranges
+  /** Finds the callers of tokens that are no keys. */
+  outside: OutsideFinder | undefined
   /** Gives the points of a request back that no backend has answered. */
   unanswered: (record: RequestRecord) => void
   close: () => void
@@ -138,7 +141,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const underWay = isAlone ? options.underWay : new UnderWay()
   const opened = await open(options)
   const { from } = config.keys
-  const tokenOf = tokenSource({ from, keyOf: options.keyOf })
+  const tokenOf = tokenSource({ from, keyOf: options.keyOf, longest: opened.outside?.longest })
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   const { upstreams, trustedProxies, unanswered, close } = opened
   const { tunnels, onlooker } = front
@@ -167,6 +170,7 @@ async function open({ config, front }: GuardOptions): Promise<Opened> {
     upstreams,
     tracer: traced?.tracer,
     trustedProxies: new Ranges(config.trustedProxies),
+    outside: await front.issuers.open(config.jwt),
     unanswered(record) {
       const { caller, standing } = record
       if (!caller || !standing) return
@@ -200,7 +204,7 @@ class Stages {
     const refuseStranger = strangerRefuser(strangers, addressOf)
     const cors = corsOf(app, config)
     const find = deprecationFinder(config.deprecations, lenienceOf(app))
-    const { unanswered } = opened
+    const { outside, unanswered } = opened
     const isForPages = config.cors.origins.length > 0
     const plans = new ConfiguredPlans(config)
     const { ietf } = config
@@ -212,7 +216,7 @@ class Stages {
     }
     this.#guarded = {
       authenticate: authenticate({
-        ...{ directory, strangers, plans, addressOf, refuseStranger, lastUses, clock },
+        ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
         ...{ tokenOf, keyHeaders },
       }),
       retire: retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),

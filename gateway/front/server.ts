@@ -144,10 +144,14 @@ export class FrontServer {
 
   /** Applies another configuration from the next request on. If its app can't be built, nothing changes. */
   async change(config: Config): Promise<void> {
-    const generation = await build({ ...this.#options, config })
     const before = this.#generation
-    this.#generation = generation
-    this.#options.front.strangers.limits = config.strangers
+    const { front } = this.#options
+    try {
+      this.#generation = await build({ ...this.#options, config })
+    } finally {
+      front.issuers.keep(this.#generation.config.jwt)
+    }
+    front.strangers.limits = config.strangers
     this.#applyTimeLimits(config)
     void before.underWay.whenNone().then(() => before.app.close())
   }

@@ -13,6 +13,8 @@ import { differenceReporter } from './fleet/differences.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
 import { closeDueDays } from './ledger/ledger.ts'
 import { targetFigures } from './live/targets.ts'
+import { noterFor } from '../front/records/audit.ts'
+import { UnusedCallers } from './unused-callers.ts'
 import { Watching } from './live/watching.ts'
 import { Notices } from './notices/notices.ts'
 import { StoreWarnings } from './store-warnings.ts'
@@ -40,6 +42,8 @@ export type Office = Readonly<{
   notices: Notices
   /** Warnings of certificates that end soon. */
   certificateEnds: CertificateEnds
+  /** The records of callers from outside that nobody uses. */
+  unusedCallers: UnusedCallers
   /** Goes by another configuration from now on. */
   change: (config: Config) => void
   close: () => Promise<void>
@@ -124,6 +128,16 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   closers.add(() => mirrors.end())
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
   closers.add(() => comparisons.stop())
+  let isNeeded = config.jwt.length > 0
+  const unusedCallers = new UnusedCallers({
+    stores,
+    self: { id: member().id, name: self.name },
+    isNeeded: () => isNeeded,
+    noted: noterFor(stores.audit, 'gateway', clock),
+    clock: () => front.quotas.nowMs,
+    failed: (err) => log.error({ err }, 'unused records can’t be taken away; it is tried again'),
+  })
+  closers.add(() => unusedCallers.close())
   return {
     storeWarnings,
     live,
@@ -131,7 +145,9 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     comparisons,
     notices,
     certificateEnds,
+    unusedCallers,
     change(config) {
+      isNeeded = config.jwt.length > 0
       mirrors.change(config)
       notices.change(config)
     },

@@ -17,6 +17,7 @@ import {
   type Admin,
 } from '../support/admin-contract.ts'
 import { askCosts } from '../support/admin-costs.ts'
+import { askIssuers } from '../support/admin-issuers.ts'
 import {
   askConsole,
   askDamaged,
@@ -77,6 +78,7 @@ bans: { strikes: 1, grace: 1ms }`,
   await t.test('while the present backend is gone', askUncompared)
   await t.test('by the console’s page', askConsole)
   await t.test('of answers that tell their cost', askCosts)
+  await t.test('of callers with JWTs', askIssuers)
   t.strictSame(contract.unseen(), [])
 })
 
@@ -125,7 +127,8 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     if (examples.length === 0) {
       const { status, text } = await ask(method, targetOf(operation, id))
       t.ok(status < 300, `${method} ${path}: ${status}`)
-      if (method === 'GET') t.not(text, '[]', `${path} tells of something`)
+      // Without issuers, which have a test of their own, the list is empty.
+      if (method === 'GET' && path !== '/admin/jwt') t.not(text, '[]', `${path} tells of something`)
     }
     for (const { type, value } of examples) {
       const target = targetOf(operation, id)

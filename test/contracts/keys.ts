@@ -56,6 +56,36 @@ export function keyStoreContract(
   return t.test(`a key store: ${name}`, async (t) => {
     const { first, second } = await open(t)
 
+    t.test(
+      'a record without a token goes, if it is as it was read, and may come again',
+      async (t) => {
+        const record = newKey({
+          kind: 'jwt',
+          issuer: 'i',
+          subject: 's',
+          name: 'Outside',
+          secrets: [],
+        })
+        t.strictSame(await first.add([record]), {})
+        const stored = await second.get(record.id)
+        t.strictSame(stored?.key, record)
+        if (!stored) return
+        t.equal(await second.remove({ ...stored, version: stored.version - 1 }), false)
+        t.ok(await first.replace({ ...record, plan: 'pro' }, stored.version))
+        t.equal(await second.remove(stored), false, 'it has changed')
+        const changed = await second.get(record.id)
+        t.ok(changed && (await second.remove(changed)))
+        t.equal(await first.get(record.id), undefined)
+        t.strictSame(await pagesOf(first, { search: 'outside' }), [])
+        t.ok(changed && !(await first.remove(changed)))
+        t.strictSame(await first.add([record]), {})
+        const again = await second.get(record.id)
+        t.ok(again && changed && again.version > changed.version)
+        t.equal((await pagesOf(first, { search: 'outside' })).length, 1)
+        t.ok(again && (await first.remove(again)))
+      },
+    )
+
     t.test('what was never added is not there', async (t) => {
       t.equal(await first.find('nothing'), undefined)
       t.equal(await first.get('nothing'), undefined)

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
-import { loggable, loggerOptions, standardLog } from '../../shared/log.ts'
+import { loggable, loggerOptions, standardLog, withoutTokens } from '../../shared/log.ts'
 import { pretty } from '../../shared/pretty.ts'
 import { progressBar } from '../../shared/progress.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
@@ -146,6 +146,18 @@ t.test('a token in a path is not logged, however it is spelled', (t) => {
   ]) {
     t.notMatch(loggable(path), secret.slice(0, 20), path)
   }
+  for (const header of ['{"alg":"ES256"}', '{ "typ":"JWT", "alg":"none"}', '{\n"alg":"RS256"}']) {
+    const [head, claims] = [header, '{"sub":"canary"}'].map((part) =>
+      Buffer.from(part).toString('base64url'),
+    )
+    for (const path of [`/v1/${head}.${claims}.s1gnature`, `/v1/x${head}/${head}%2E${claims}%2e`]) {
+      t.notMatch(loggable(path), claims, path)
+    }
+    t.notMatch(withoutTokens(`"path":"/v1/${head}.${claims}.s1gnature"`), claims)
+    t.not(requestIdFrom(`${head}.${claims}.x`), `${head}.${claims}.x`)
+  }
+  const plain = ['eyes.of.cats', 'news.of.today', `eyJhIjoxfQ.eyJ9.x`].map((name) => `/v1/${name}`)
+  for (const path of plain) t.equal(loggable(path), path)
   t.equal(loggable('/v1/pets/%20x?a=b'), '/v1/pets/%20x?a=b', 'all else stays as it is')
   t.equal(loggable(`/v1/${'a'.repeat(64)}`), `/v1/${'a'.repeat(64)}`)
   t.equal(loggable(`/v1/${'a/'.repeat(600)}`).length, 513, 'but no line is long')

@@ -84,6 +84,17 @@ plans:
 strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }
 keys: { cache: 7, from: [ Authorization, X-API-Key ] }
+jwt:
+  - issuer: https://login.example/
+    audience: https://api.example
+    keys: https://10.0.0.8/jwks.json
+    algorithms: [ PS256 ]
+    subject: id
+    name: email
+    account: tenant
+    plan: { claim: plan, is: { gold: free }, else: free }
+    maxCallers: 7
+    allow: [ 10.0.0.0/8 ]
 quota: { path: /me }
 usage: { path: /mine, routes: true }
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }

@@ -3,6 +3,7 @@ import type { Deprecation } from './deprecations.ts'
 import type { AnswerCost } from '../limits/answer-cost.ts'
 import type { WhenUnreachable } from '../limits/offline-limiter.ts'
 import type { IetfDraft } from '../limits/headers.ts'
+import type { JwtSettings } from '../jwt/settings.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { BanRules } from '../limits/conduct.ts'
@@ -171,6 +172,8 @@ export type Config = Readonly<{
   bans: BanRules
   /** The size of the cache, and the headers in which a key may come, in lower case. */
   keys: Readonly<{ cache: number; from: readonly string[] }>
+  /** Those whose tokens are taken beside keys. */
+  jwt: readonly JwtSettings[]
   upstreams: ReadonlyMap<string, UpstreamSettings>
   /** The path at which callers read their own limits, unless that is off. */
   quotaPath: string | undefined

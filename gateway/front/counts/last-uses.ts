@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
-import { hashOf } from '../keys/token.ts'
+import { hashOfName } from '../keys/token.ts'
 import { markOf, type LastUseStore, type TokenUse } from '../keys/last-use-store.ts'
 import { countsOf, type LatestUse } from './caller-counts.ts'
 import { Waiting } from './waiting.ts'
@@ -44,6 +44,6 @@ export class LastUses extends Waiting<LatestUse, TokenUse> {
 }
 
 function useOf({ caller, atMs }: LatestUse): TokenUse {
-  const mark = markOf(hashOf(stateOf(caller).token))
+  const mark = markOf(hashOfName(stateOf(caller).token))
   return { key: caller.id, mark, atMs: Math.floor(atMs) }
 }

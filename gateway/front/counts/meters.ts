@@ -58,6 +58,8 @@ export class Meters {
   readonly bans = new Counts()
   /** Answers of routes whose cost they tell, by outcome. */
   readonly answerCosts = new Counts()
+  /** JWTs that weren't let in, by reason. */
+  readonly jwtRefusals = new Counts()
   /** By the code of the refusal. */
   readonly strangers = new Counts()
   /** By operation and plan. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { stateOf, type Caller } from '../keys/caller.ts'
+import type { Caller } from '../keys/caller.ts'
 import type { KeyDirectory } from '../keys/directory.ts'
 import type { Quotas } from '../limits/quotas.ts'
 
@@ -55,9 +55,7 @@ export class Tunnels {
   }
 
   async #check({ caller, cut }: Tunnel): Promise<void> {
-    const { token } = stateOf(caller)
-    // Asking keeps the key in memory, so that its changes are noticed.
-    const current = this.#directory.recall(token) ?? (await this.#directory.look(token))
+    const current = await this.#directory.current(caller)
     if (current === 'unavailable') return
     const mayStay =
       current !== 'unknown' && current.isValidAt(this.#clock()) && !this.#quotas.isBanned(caller)

@@ -3,6 +3,10 @@ import { logOf } from '../../../shared/request-log.ts'
 import { authorization } from './key-header.ts'
 
 const longestToken = 512
+
+/** The most characters of a token where those of others than the house are taken. */
+export const longestOutside = 8_192
+
 const token = '[A-Za-z0-9\\-._~+/]+=*'
 const alone = new RegExp(`^${token}$`)
 const afterBearer = new RegExp(`^bearer +${token}$`, 'i')
@@ -22,7 +26,7 @@ export type TokenSourceOptions = Readonly<{
   /** Finds the token in place of the headers. */
   keyOf?: KeyOf | undefined
   /** The most characters of a token. */
-  longest?: number
+  longest?: number | undefined
 }>
 
 const missing: NoToken = { why: 'missing' }

@@ -1,6 +1,8 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { Caller, stateOf } from './caller.ts'
 import type { StoredKey } from './key.ts'
+import type { Outside, Outsider } from './outsider.ts'
+import { tokenName } from './token.ts'
 
 /**
  * Caches callers by token, so that their next requests cost no look-up and no hash. Only tokens of existing keys
@@ -27,20 +29,31 @@ export class CallerCache {
 
   /** The cached caller of a token; the user of the cache checks whether it is still valid. */
   get(token: string): Caller | undefined {
-    const caller = this.#byToken.get(token)
+    const caller = this.#byToken.get(tokenName(token))
     if (caller) stateOf(caller).isRecent = true
     return caller
   }
 
-  add(token: string, stored: StoredKey): Caller {
-    // A change, or another look-up, may have overtaken this one.
-    this.update(stored)
-    const cached = this.#byToken.get(token)
-    if (cached) return cached
-    if (this.#byToken.size >= this.#size) this.#makeRoom()
-    const caller = new Caller(copied(token), stored, this.#now)
+  add(token: string, stored: StoredKey, outsider?: Outsider): Caller {
+    // A change, or another look-up, may have overtaken this one. Otherwise the other callers of the key stay.
+    const other = this.#byId.get(stored.key.id)
+    if (other && stateOf(other).version < stored.version) this.update(stored)
+    const name = tokenName(token)
+    const cached = this.#byToken.get(name)
+    if (cached && !outsider) return cached
+    if (cached) this.#drop(cached)
+    else if (this.#byToken.size >= this.#size) this.#makeRoom()
+    const known = outsider && this.outsideOf(stored.key.id)?.stored
+    const latest = known && known.version > stored.version ? known : stored
+    const caller = new Caller(copied(name), latest, this.#now, outsider)
     this.#put(caller)
     return caller
+  }
+
+  /** What a cached caller from outside has of a key; `undefined` if none is cached. */
+  outsideOf(id: string): Outside | undefined {
+    const caller = this.#byId.get(id)
+    return caller && stateOf(caller).outside
   }
 
   /** Replaces the cached callers of a changed key, one for each of its tokens. */
@@ -51,7 +64,7 @@ export class CallerCache {
     this.#byId.delete(key.id)
     for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
       const before = stateOf(old)
-      const caller = new Caller(before.token, stored, this.#now)
+      const caller = new Caller(before.token, stored, this.#now, before.outside?.outsider)
       stateOf(caller).isRecent = before.isRecent
       this.#put(caller)
     }
@@ -69,7 +82,9 @@ export class CallerCache {
 
   #put(caller: Caller): void {
     const state = stateOf(caller)
-    state.nextOfKey = this.#byId.get(caller.id)
+    const next = this.#byId.get(caller.id)
+    state.nextOfKey = next
+    if (next) stateOf(next).previousOfKey = caller
     this.#byToken.set(state.token, caller)
     this.#byId.set(caller.id, caller)
   }
@@ -93,22 +108,13 @@ export class CallerCache {
   }
 
   #drop(caller: Caller): void {
-    const { token, nextOfKey } = stateOf(caller)
+    // An outsider may have a token for each of its requests, so others of its key aren't looked through.
+    const { token, nextOfKey, previousOfKey } = stateOf(caller)
     this.#byToken.delete(token)
-    let before = this.#byId.get(caller.id)
-    if (before === caller) {
-      if (nextOfKey) this.#byId.set(caller.id, nextOfKey)
-      else this.#byId.delete(caller.id)
-      return
-    }
-    while (before) {
-      const state = stateOf(before)
-      if (state.nextOfKey === caller) {
-        state.nextOfKey = nextOfKey
-        return
-      }
-      before = state.nextOfKey
-    }
+    if (nextOfKey) stateOf(nextOfKey).previousOfKey = previousOfKey
+    if (previousOfKey) stateOf(previousOfKey).nextOfKey = nextOfKey
+    else if (nextOfKey) this.#byId.set(caller.id, nextOfKey)
+    else this.#byId.delete(caller.id)
   }
 }
 

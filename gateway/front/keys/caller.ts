@@ -1,8 +1,17 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
-import { endReason, quotaOf, validUntil, type EndReason, type Key, type StoredKey } from './key.ts'
+import {
+  endReason,
+  keyUntil,
+  quotaOf,
+  validUntil,
+  type EndReason,
+  type Key,
+  type StoredKey,
+} from './key.ts'
+import { keyOfOutsider, type Outside, type Outsider } from './outsider.ts'
 import { settingsAt } from './temporary.ts'
-import { hashOf } from './token.ts'
+import { hashOfName } from './token.ts'
 
 /** The private state of a caller. Apps that use the plugin can't reach it. */
 export let stateOf: (caller: Caller) => CallerState
@@ -26,9 +35,14 @@ export class Caller {
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
 
-  /** `now` is the time by which temporary limits and plans end: the store's. @internal */
-  constructor(token: string, stored: StoredKey, now: Clock = Date.now) {
-    const { key, version } = stored
+  /**
+   * `token` is its name in memory. `now` is the time by which temporary limits and plans end: the store's. An outsider is
+   * known by what is said of it. @internal
+   */
+  constructor(token: string, stored: StoredKey, now: Clock = Date.now, outsider?: Outsider) {
+    const { version } = stored
+    const outside = outsider && { outsider, stored }
+    const key = outside ? keyOfOutsider(outside) : stored.key
     const isTemporary = key.temporaryPlan !== undefined || key.temporaryLimits !== undefined
     const inForce = isTemporary ? settingsAt(key, now()) : undefined
     const { plan, limits } = inForce ?? key
@@ -38,13 +52,14 @@ export class Caller {
     this.quota = quotaOf(key)
     this.isTest = key.test === true
     this.account = key.account
-    const hash = hashOf(token)
-    const endsAtMs = validUntil(key, hash)
+    const hash = hashOfName(token)
+    const endsAtMs = outsider ? Math.min(keyUntil(key), outsider.untilMs) : validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
     const changesAtMs = inForce?.changesAtMs
     const change = changesAtMs === undefined ? undefined : { atMs: changesAtMs, stored }
     const overrides = overridesOf({ ...key, limits })
-    this.#state = new CallerState(token, version, overrides, endReason(key, hash), change)
+    const endsBecause = endReason(key, outsider ? undefined : hash)
+    this.#state = new CallerState(token, version, overrides, endsBecause, change, outside)
     Object.freeze(this)
   }
 
@@ -70,6 +85,7 @@ export type KeyOverrides = Pick<Key, 'limits' | 'cap' | 'methods' | 'paths' | 'a
  * than any computation.
  */
 export class CallerState implements CacheSlot {
+  /** The name of its token in memory. */
   readonly token: string
   /** The version of the key, which rises with each change. */
   readonly version: number
@@ -78,10 +94,13 @@ export class CallerState implements CacheSlot {
   readonly endsBecause: EndReason
   /** The end of a temporary plan or limit, and the key, of which another caller is made then. */
   readonly change: Readonly<{ atMs: number; stored: StoredKey }> | undefined
+  /** What is said of a caller from outside, and its record; `undefined` for one whose token is its key's. */
+  readonly outside: Outside | undefined
   /** Whether it has sent a request since the cache's hand last passed. */
   isRecent = false
   /** The caller of another token of the same key. */
   nextOfKey: Caller | undefined
+  previousOfKey: Caller | undefined
   /** The store's record of its quota. */
   record: object | undefined
   /** The counts of its requests, which only `counts/` knows. */
@@ -93,12 +112,14 @@ export class CallerState implements CacheSlot {
     overrides: KeyOverrides | undefined,
     endsBecause: EndReason,
     change: CallerState['change'],
+    outside?: Outside,
   ) {
     this.token = token
     this.version = version
     this.overrides = overrides
     this.endsBecause = endsBecause
     this.change = change
+    this.outside = outside
   }
 }
 

@@ -5,7 +5,8 @@ import { BloomFilter } from './bloom-filter.ts'
 import { Caller, stateOf } from './caller.ts'
 import { CallerCache } from './cache.ts'
 import type { StoredKey } from './key.ts'
-import { hashOf } from './token.ts'
+import { counts, type Outside } from './outsider.ts'
+import { hashOfName } from './token.ts'
 
 /** How long cached keys work while the store can't be asked for changes. */
 const longestStaleMs = 10 * 60_000
@@ -23,11 +24,12 @@ export type DirectoryOptions = Readonly<{
   clock: Clock
   /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
   storeClock?: Clock
-  /** Counts failed look-ups. */
   /** Counts the errors of the store. */
   meters?: { storeErrors: number }
   /** Called when the store begins to fail, and with `undefined` when it is back. */
   trouble?: (error: Error | undefined) => void
+  /** Called with keys that anybody adds or changes. */
+  changed?: (keys: readonly StoredKey[]) => void
   /** Called when the store was emptied, with its new epoch; all keys are asked for anew. */
   emptied?: (epoch: string) => void
 }>
@@ -49,14 +51,26 @@ export class KeyDirectory {
   #closed = false
 
   constructor(options: DirectoryOptions) {
-    const { store, cacheSize, clock, storeClock = clock, meters, trouble, emptied } = options
+    const {
+      store,
+      cacheSize,
+      clock,
+      storeClock = clock,
+      meters,
+      trouble,
+      emptied,
+      changed,
+    } = options
     this.#meters = meters
     this.#store = store
     this.#clock = clock
     this.#cache = new CallerCache(cacheSize, storeClock)
     this.#storeClock = storeClock
     this.#watch = store.watch({
-      changed: (keys) => this.#apply(keys),
+      changed: (keys) => {
+        this.#apply(keys)
+        changed?.(keys)
+      },
       ...(trouble ? { trouble } : {}),
       emptied: (epoch) => {
         this.#beginAnew()
@@ -71,11 +85,25 @@ export class KeyDirectory {
     return this.#watch.isMet ?? true
   }
 
-  /** The cached caller of a token; `undefined` if it isn't cached, or memory is too old. */
+  /** The cached caller of a token; `undefined` if it isn't cached, memory is too old, or nobody vouches for it any more. */
   recall(token: string): Caller | undefined {
     const cached = this.#cache.get(token)
-    const stale = cached && this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
-    return stale ? undefined : cached
+    if (!cached) return undefined
+    const nowMs = this.#clock()
+    if (nowMs - this.#watch.upToDateAtMs > longestStaleMs) return undefined
+    const { outside } = stateOf(cached)
+    return outside && !counts(outside.outsider, nowMs) ? undefined : cached
+  }
+
+  /** Remembers the caller of a token for which somebody vouches. */
+  remember(token: string, { outsider, stored }: Outside): Caller {
+    return this.#cache.add(token, stored, outsider)
+  }
+
+  /** What memory has of an outsider, by another of its tokens: `undefined` if it has none, or is too old. */
+  outsideOf(id: string): Outside | undefined {
+    const isStale = this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
+    return isStale ? undefined : this.#cache.outsideOf(id)
   }
 
   /** The caller as it is now: another one takes its place when a temporary plan or limit of its key has ended. */
@@ -83,12 +111,31 @@ export class KeyDirectory {
     const { change, token } = stateOf(caller)
     if (!change || this.#storeClock() < change.atMs) return caller
     this.#cache.update(change.stored)
-    return this.#cache.get(token) ?? new Caller(token, change.stored, this.#storeClock)
+    const { outside } = stateOf(caller)
+    return (
+      this.#cache.get(token) ??
+      new Caller(token, change.stored, this.#storeClock, outside?.outsider)
+    )
+  }
+
+  /** The caller of the same token as it is by now. Asking keeps it in memory, so that its changes are noticed. */
+  async current(caller: Caller): Promise<LookUp> {
+    const { token, outside } = stateOf(caller)
+    const cached = this.recall(token)
+    if (cached || !outside) return cached ?? this.look(token)
+    const { outsider } = outside
+    if (!counts(outsider, this.#clock())) return 'unknown'
+    try {
+      const stored = await this.#store.get(caller.id)
+      return stored ? this.#cache.add(token, stored, outsider) : 'unknown'
+    } catch {
+      return this.#unavailable()
+    }
   }
 
   /** Whether a token may be in the store, by the filter alone. */
   mayExist(token: string): boolean {
-    return this.#mayHave(hashOf(token))
+    return this.#mayHave(hashOfName(token))
   }
 
   #mayHave(hash: string): boolean {
@@ -102,7 +149,7 @@ export class KeyDirectory {
 
   /** Looks a token up, in the store if the filter can't deny it. Simultaneous look-ups of a token share one question. */
   look(token: string): LookUp | Promise<LookUp> {
-    const hash = hashOf(token)
+    const hash = hashOfName(token)
     if (this.#isDenied(hash)) return 'unknown'
     const pending = this.#pending.get(token)
     if (pending) return pending

@@ -6,6 +6,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { importKeys, keysIn, settingsOf } from './import.ts'
 import { KeyMistake } from './mistake.ts'
+import { moveBan } from './move-ban.ts'
 import {
   holderOf,
   resolveKey,
@@ -188,6 +189,8 @@ export class KeyDesk {
     const changesNothing = Object.keys(changes).length === 0 && !Object.values(ends).includes(null)
     const change = (key: Key): Key => {
       requireAlive(key)
+      if ('plan' in changes || ends.plan !== undefined) requireOwn(key, 'plan')
+      if ('account' in changes) requireOwn(key, 'account')
       if (changesNothing) return key
       const nowMs = this.#clock()
       const changed = changedKey(key, changes, ends, nowMs)
@@ -222,16 +225,8 @@ export class KeyDesk {
       before = quotaOf(key)
       return change(key)
     })
-    if (quotaOf(after) !== before) await this.#moveBan(id, before, quotaOf(after))
+    if (this.#quota) await moveBan(this.#quota, id, before, quotaOf(after))
     return after
-  }
-
-  async #moveBan(id: string, before: string, after: string): Promise<void> {
-    const bans = (await this.#quota?.bans()) ?? []
-    const ban = bans.find(({ key, quota }) => key === id && quota === before)
-    if (!ban) return
-    await this.#quota?.ban(after, id, ban.untilMs)
-    await this.#quota?.lift(before, id)
   }
 
   /**
@@ -247,6 +242,7 @@ export class KeyDesk {
     const now = this.#clock()
     const key = await this.#edit('keys.rotate', id, (key) => {
       requireAlive(key)
+      requireOwn(key, 'token')
       require(key, now)
       return { ...key, secrets: secretsAfterRotation(key.secrets, hashOf(token), now, overlapMs) }
     })
@@ -264,7 +260,7 @@ export class KeyDesk {
       const { key, version } = await this.#read(id)
       const changed = change(key)
       if (changed === key) return key
-      if (await this.#store.replace(changed, version)) {
+      if (await this.#store.replace(touched(changed), version)) {
         await this.#note(what, key, changed)
         return changed
       }
@@ -288,6 +284,20 @@ const unnoted: Noted = () => Promise.resolve()
 function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
   if (expiresAtMs === undefined || expiresAtMs > nowMs) return
   throw new KeyMistake('the expiry is in the past')
+}
+
+/** A record of a caller from outside that an operator has changed is kept, however long nobody uses it. */
+function touched(key: Key): Key {
+  return key.kind === undefined ? key : { ...key, isTouched: true }
+}
+
+/** What somebody else says of a caller is changed there. */
+function requireOwn({ id, kind, issuer }: Key, what: 'plan' | 'account' | 'token'): void {
+  if (kind === undefined) return
+  throw new KeyMistake(
+    `the ${what} of "${id}" comes with its tokens, from ${issuer}: change it there; limits, restrictions, name and note are yours`,
+    'conflict',
+  )
 }
 
 function requireAlive(key: Key): void {

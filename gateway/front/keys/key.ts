@@ -29,6 +29,12 @@ export type Key = Readonly<{
   paths?: readonly string[] | undefined
   addresses?: readonly string[] | undefined
   note?: string | undefined
+  /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
+  kind?: string | undefined
+  issuer?: string | undefined
+  subject?: string | undefined
+  /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
+  isTouched?: boolean | undefined
   /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
   secrets: readonly Secret[]
 }>
@@ -41,17 +47,25 @@ export type StoredKey = Readonly<{ key: Key; version: number }>
 /** The end of a secret's validity; 0 if it isn't valid, `Infinity` if it never ends. */
 export function validUntil(key: Key, hash: string): number {
   const secret = key.secrets.find((secret) => secret.hash === hash)
-  if (!secret || key.disabled || key.revokedAtMs !== undefined) return 0
-  return Math.min(key.expiresAtMs ?? Infinity, secret.untilMs ?? Infinity)
+  return secret ? Math.min(keyUntil(key), secret.untilMs ?? Infinity) : 0
+}
+
+/** The end of a key that has no secret. */
+export function keyUntil({ disabled, revokedAtMs, expiresAtMs = Infinity }: Key): number {
+  return disabled || revokedAtMs !== undefined ? 0 : expiresAtMs
 }
 
 /** Why a token isn't valid any more, or won't be from its end on. */
 export type EndReason = 'expired' | 'disabled' | 'revoked' | 'rotated_out'
 
-/** Why the validity of a secret ends, or has ended. A secret that the key has no more was rotated out. */
-export function endReason(key: Key, hash: string): EndReason {
+/**
+ * Why the validity of a secret ends, or has ended. A secret that the key has no more was rotated out; without one, the key
+ * alone decides.
+ */
+export function endReason(key: Key, hash: string | undefined): EndReason {
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'
+  if (hash === undefined) return 'expired'
   const secret = key.secrets.find((secret) => secret.hash === hash)
   const isRotatedOut = !secret || (secret.untilMs ?? Infinity) < (key.expiresAtMs ?? Infinity)
   return isRotatedOut ? 'rotated_out' : 'expired'

@@ -34,6 +34,10 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     paths: texts,
     addresses: texts,
     note: Type.Optional(Type.String()),
+    kind: Type.Optional(Type.String()),
+    issuer: Type.Optional(Type.String()),
+    subject: Type.Optional(Type.String()),
+    isTouched: Type.Optional(Type.Boolean()),
     secrets: Type.Array(Type.Object({ hash: Type.String(), untilMs: time })),
   }),
 )

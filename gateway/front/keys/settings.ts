@@ -17,6 +17,10 @@ export type KeySettings = Omit<
   | 'temporaryPlan'
   | 'temporaryLimits'
   | 'cap'
+  | 'kind'
+  | 'issuer'
+  | 'subject'
+  | 'isTouched'
 > &
   Readonly<{ cap?: LimitSettings | undefined }>
 

@@ -5,7 +5,7 @@ import type { Key, StoredKey } from './key.ts'
  * Stores keys. Any number of gateways and command lines use one store at the same time.
  *
  * Every key has a version, the number of its latest change. One count for the whole store gives the
- * versions, so that a reader can ask for the changes since one. Keys are never removed: a revoked key
+ * versions, so that a reader can ask for the changes since one. Keys with tokens are never removed: a revoked key
  * stays, and its token can never come back.
  *
  * Absence is `undefined`. A store that can't be asked at the moment throws, or rejects with,
@@ -47,6 +47,12 @@ export interface KeyStore {
 
   /** Replaces a key that still has the version that was read; `false` if it has changed meanwhile. */
   replace(key: Key, version: number): Promise<boolean>
+
+  /**
+   * Removes the record of a caller from outside, which has no token, with its last uses, if it still has the version that
+   * was read; `false` if it has changed meanwhile. No watch reports it.
+   */
+  remove(stored: StoredKey): Promise<boolean>
 
   /**
    * Reports each key that any process adds or changes, within a second. Changes during an outage are reported

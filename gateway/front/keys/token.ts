@@ -2,8 +2,11 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 // Operators manage keys; callers send tokens: tg_<id>_<secret><check>.
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const idLength = 12
+
+/** The characters of ids and secrets. */
+export const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** The number of characters of an id. */
+export const idLength = 12
 const secretLength = 32
 const checkLength = 6
 const tokenLength = 3 + idLength + 1 + secretLength + checkLength
@@ -50,6 +53,22 @@ export function keyIdOf(token: string): string {
 /** The hash of a token that stores have: its SHA-256 in base64url. */
 export function hashOf(token: string): string {
   return hash('sha256', token, 'base64url')
+}
+
+/** Longer tokens are known in memory by their hashes: those that others issue may have thousands of characters. */
+const longestInMemory = 128
+
+/** The mark before a hash. No token has it. */
+const hashMark = '#'
+
+/** The text by which memory knows a token: the token, or the hash of a long one. The name of a name is itself. */
+export function tokenName(token: string): string {
+  return token.length <= longestInMemory ? token : hashMark + hashOf(token)
+}
+
+/** The hash of a token, from its name. */
+export function hashOfName(name: string): string {
+  return name.startsWith(hashMark) ? name.slice(1) : hashOf(name)
 }
 
 function checkOf(text: string): string {

@@ -18,6 +18,7 @@ export type Beside = Readonly<{
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
   const { id, name, account, test, cap, methods, paths, addresses, note } = key
+  const { kind, issuer, subject } = key
   const { plan, limits } = settingsAt(key, nowMs)
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
   const until = time(temporaryLimits?.untilMs)
@@ -42,6 +43,9 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     paths,
     addresses,
     note,
+    kind,
+    issuer,
+    subject,
     bannedUntil: bannedUntilMs === undefined ? undefined : endIso(bannedUntilMs),
     oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
     ...(inUse && usesView(inUse, nowMs)),

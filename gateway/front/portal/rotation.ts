@@ -3,7 +3,7 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { waitText } from '../../../shared/times.ts'
 import { durationFrom } from '../../../shared/units.ts'
-import type { Caller } from '../keys/caller.ts'
+import { stateOf, type Caller } from '../keys/caller.ts'
 import type { Key } from '../keys/key.ts'
 import { KeyMistake } from '../keys/mistake.ts'
 import { hashOf } from '../keys/token.ts'
@@ -24,6 +24,8 @@ const usualOverlapMs = dayMs
 
 /** How often a key may be rotated with itself in a day, in UTC. */
 const mostADay = 3
+
+const ofIssuer = 'Your token is not a key of this API. Ask its issuer for another one.'
 
 const wishFrom = readerOf(
   Type.Object({ overlap: Type.Optional(Type.String()) }, { additionalProperties: false }),
@@ -67,6 +69,7 @@ export function rotation({ config, stores, tokenOf, clock, log }: OwnOptions): A
   }
 
   async function rotate(caller: Caller, token: string, overlapMs: number): Promise<OwnRotation> {
+    if (stateOf(caller).outside) throw new KeyMistake(ofIssuer, 'conflict')
     await requireFew(caller)
     const desk = new KeyDesk({ store, plans: config.plans, clock, quota, noted: notedBy(caller) })
     const issued = await desk.rotate(caller.id, overlapMs, requireCurrent(token))

@@ -11,8 +11,9 @@ import { pathOf } from '../../../shared/service.ts'
 import { actFrom } from '../acts/act.ts'
 import { authorization, titled } from '../http/key-header.ts'
 import type { NoToken, TokenOf } from '../http/token-source.ts'
-import { stateOf, type Caller } from '../keys/caller.ts'
+import { Caller, stateOf } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
+import type { Denial, OutsideFinder } from '../keys/outside-callers.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../keys/terms.ts'
@@ -27,6 +28,8 @@ export type AuthenticateOptions = Readonly<{
   /** The headers in which keys come, as documents spell them. */
   keyHeaders: readonly string[]
   directory: KeyDirectory
+  /** Finds the callers of tokens that are no keys; `undefined` where there are only keys. */
+  outside: OutsideFinder | undefined
   strangers: Strangers
   plans: ConfiguredPlans
   addressOf: AddressOf
@@ -61,13 +64,16 @@ class Authentication {
   }
 
   begin(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { tokenOf, directory, strangers, addressOf, refuseStranger } = this.#options
+    const { tokenOf, directory, outside, strangers, addressOf, refuseStranger } = this.#options
     const token = tokenOf(request)
     if (typeof token !== 'string') return this.#refuseTokenless(token, request, reply)
     const caller = directory.recall(token)
     if (caller) return this.#letIn(caller, request, reply, done)
     if (isOurs(token) && !isWellFormed(token)) {
       return refuseStranger(request, reply, isWhole(token) ? mistyped : malformed)
+    }
+    if (outside?.takes(token) && !directory.mayExist(token)) {
+      return this.#lookOutside(outside, token, request, reply, done)
     }
     if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
       return refuseStranger(request, reply, unknown)
@@ -81,14 +87,32 @@ class Authentication {
   }
 
   #lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const looked = this.#options.directory.look(token)
+    const { directory, outside, refuseStranger } = this.#options
+    const looked = directory.look(token)
     const decide = (result: LookUp): void => {
       if (result === 'unavailable') this.#refuseUnchecked('store', request, reply)
-      else if (result === 'unknown') this.#options.refuseStranger(request, reply, unknown)
+      else if (result === 'unknown' && outside?.takes(token)) {
+        this.#lookOutside(outside, token, request, reply, done)
+      } else if (result === 'unknown') refuseStranger(request, reply, unknown)
       else this.#letIn(result, request, reply, done)
     }
     if (looked instanceof Promise) looked.then(decide).catch(done)
     else decide(looked)
+  }
+
+  #lookOutside(
+    outside: OutsideFinder,
+    token: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const decide = (result: Caller | Denial): void => {
+      if (result instanceof Caller) this.#letIn(result, request, reply, done)
+      else if (result.isTemporary) this.#refuseUnchecked(result.reason, request, reply)
+      else this.#options.refuseStranger(request, reply, () => invalidBecause(result.reason))
+    }
+    outside.find(token).then(decide).catch(done)
   }
 
   #letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
@@ -221,8 +245,13 @@ const ended = {
 } as const
 
 function invalid(reason: Reason): () => Refusal {
+  const refusal = invalidBecause(reason)
+  return () => refusal
+}
+
+function invalidBecause(reason: Reason): Refusal {
   const headers = challenging(`${challenge}, error="invalid_token"`)
-  return refusing(reason, 'invalid_api_key', 'The API key is not valid.', headers)
+  return new Refusal('invalid_api_key', 'The API key is not valid.', headers).because(reason)
 }
 
 function refusing(reason: Reason, ...about: ConstructorParameters<typeof Refusal>): () => Refusal {

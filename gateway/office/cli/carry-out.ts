@@ -72,7 +72,8 @@ async function completeGiven(
     values[key.name] = await find(key.word)
   }
   for (const [name, help] of secretsOf(operation.parameters)) {
-    values[name] = await askSecret(`${help}: `)
+    const isGiven = values[name] !== undefined && values[name] !== '-'
+    if (!isGiven) values[name] = await askSecret(`${help}: `)
   }
 }
 

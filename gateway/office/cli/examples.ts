@@ -33,6 +33,8 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   'keys disable': ['tollgate keys disable Acme', 'tollgate keys disable --account acme --dry-run'],
   'keys enable': ['tollgate keys enable Acme', 'tollgate keys enable --account acme --yes'],
   'keys import': ['tollgate keys import keys.csv --dry-run', 'tollgate keys import keys.csv'],
+  'jwt list': ['tollgate jwt list', 'tollgate jwt list --json'],
+  'jwt check': ['tollgate jwt check - < token.txt', 'tollgate jwt check --json < token.txt'],
   'bans list': ['tollgate bans list', 'tollgate bans list --json'],
   'bans lift': ['tollgate bans lift Acme', 'tollgate bans lift k3yVb0TQnW8d --by alice'],
   'bans set': ['tollgate bans set Acme --for 30m', 'tollgate bans set Acme --for 7d --by alice'],

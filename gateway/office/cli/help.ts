@@ -16,7 +16,7 @@ const ofKey =
 /** The headings in the list of all commands, each with the first words of the commands below it. */
 const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Refusals, and the traffic now', 'explain requests now'],
-  ['Keys, bans and quotas', 'keys bans quota'],
+  ['Keys, JWT, bans and quotas', 'keys jwt bans quota'],
   ['Usage and audit', 'usage audit'],
   ['Plans, and whom other limits would refuse', 'plans shadow simulate'],
   ['Backends, gateways and notices', 'upstream gateways notices'],

@@ -75,8 +75,11 @@ export function argumentsOf({ parameters }: Operation): readonly Argument[] {
       return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig, isMany: false }]
     }
     const { isArgument = false, isRequired = false, value: word = '', help, kind, many } = parameter
+    if (!isArgument) return []
     const { words } = kind
-    return isArgument ? [{ name, word, help, isRequired, words, isMany: many ?? false }] : []
+    // A secret that isn't given is asked for.
+    const isNeeded = isRequired && !parameter.isSecret
+    return [{ name, word, help, isRequired: isNeeded, words, isMany: many ?? false }]
   })
 }
 

@@ -16,17 +16,21 @@ import type {
   TraceSettings,
   UpstreamSettings,
 } from '../../front/config/config.ts'
+import type { JwtSettings } from '../../front/jwt/settings.ts'
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
 
-/** Reads the OpenAPI document that the configuration names, as JSON. */
-export type ReadDocument = (file: string) => string
+/** Reads files that the configuration names: key sets, and an OpenAPI document as JSON. */
+export type ReadFiles = Readonly<{
+  keySet: (file: string) => string
+  document: (file: string) => string
+}>
 
 /** Turns the texts of a complete file that has been checked into values. */
-export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit<Config, 'hash'> {
+export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'hash'> {
   const { listen, admin, store, cors, portal } = file
   return {
     name: file.name,
@@ -43,13 +47,14 @@ export function configFrom(file: CompleteFile, readDocument: ReadDocument): Omit
     strangers: limitsFrom(file.strangers),
     bans: bansFrom(file.bans),
     keys: { ...file.keys, from: file.keys.from.map((name) => name.toLowerCase()) },
+    jwt: file.jwt.map((issuer) => jwtFrom(issuer, read)),
     upstreams: new Map(
       Object.entries(file.upstreams).map(([name, written]) => [name, upstreamFrom(name, written)]),
     ),
     quotaPath: file.quota === 'off' ? undefined : file.quota.path,
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
     usageByRoute: file.usage !== 'off' && file.usage.routes,
-    portal: portal && portalFrom(portal, readDocument),
+    portal: portal && portalFrom(portal, read),
     ietf: draftOf(file.headers.ietf),
     via: file.via === 'off' ? undefined : file.via,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
@@ -165,11 +170,22 @@ function upstreamFrom(name: string, written: CompleteFile['upstreams'][string]):
   }
 }
 
+function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSettings {
+  const { keys, allow, plan, name, account, ...others } = written
+  const isUrl = /^https?:/i.test(keys)
+  const { claim, is } = 'claim' in plan ? plan : { claim: undefined, is: {} }
+  return {
+    ...{ ...others, name, account },
+    keys: isUrl ? { url: keys, allow } : { text: read.keySet(keys) },
+    plan: { claim, is: new Map(Object.entries(is)), otherwise: plan.else },
+  }
+}
+
 function portalFrom(
   { path, openapi, rotate }: NonNullable<CompleteFile['portal']>,
-  readDocument: ReadDocument,
+  read: ReadFiles,
 ): PortalSettings {
-  return { path, document: readDocument(openapi), canRotate: rotate === 'on' }
+  return { path, document: read.document(openapi), canRotate: rotate === 'on' }
 }
 
 function tracesFrom({ to, sample }: CompleteFile['traces']): TraceSettings | undefined {

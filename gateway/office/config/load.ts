@@ -107,7 +107,10 @@ function load(
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   const file = withDefaults(value)
-  const settings = configFrom(file, (document) => checked(files.openapi(document).json))
+  const settings = configFrom(file, {
+    keySet: (file) => checked(files.keySet(file).text),
+    document: (file) => checked(files.openapi(file).json),
+  })
   const config = frozen({ ...settings, hash: hashOf(text) })
   // The preview has checked it against the schema.
   const sharedHash = sharedHashOf(document.written() as ConfigFile)

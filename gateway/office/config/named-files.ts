@@ -4,6 +4,9 @@ import { readText, type ReadText } from '../../../shared/read-text.ts'
 import { mostBytesOfTlsFile } from '../../../shared/tls/files.ts'
 import { openapiFrom, type ReadOpenapi } from './openapi.ts'
 
+/** The longest key set that is read. */
+const mostBytesOfKeys = 2 ** 20
+
 /** The longest OpenAPI document that is read. */
 const mostBytesOfDocument = 2 ** 21
 
@@ -18,6 +21,7 @@ export class NamedFiles {
   readonly #configFile: string
   readonly #readsDocument: boolean
   readonly #tlsFiles = new Map<string, ReadText>()
+  readonly #keySets = new Map<string, ReadText>()
   readonly #documents = new Map<string, ReadOpenapi>()
 
   constructor(configFile: string, { readsDocument }: Readonly<{ readsDocument: boolean }>) {
@@ -28,6 +32,12 @@ export class NamedFiles {
   /** A file of certificates, or of a private key. */
   tlsFile(file: string): ReadText {
     return once(this.#tlsFiles, file, () => readText(file, mostBytesOfTlsFile))
+  }
+
+  /** A key set. A relative path starts where that of an OpenAPI document does. */
+  keySet(path: string): ReadText {
+    const read = (): ReadText => readText(placeOf(path, this.#configFile), mostBytesOfKeys)
+    return once(this.#keySets, path, read)
   }
 
   /**

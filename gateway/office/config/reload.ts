@@ -169,10 +169,13 @@ export class Reloader {
     }
   }
 
-  /** Whether a candidate is the one in force: the same text, and the same OpenAPI document. */
+  /** Whether a candidate is the one in force: the same text, key sets and OpenAPI document. */
   #isInForce({ text, config }: Candidate): boolean {
+    const [keys, others] = [config, this.#config].map(({ jwt }) =>
+      JSON.stringify(jwt.map(({ keys }) => keys)),
+    )
     const isDocumentSame = config.portal?.document === this.#config.portal?.document
-    return text === this.#text && isDocumentSame
+    return text === this.#text && keys === others && isDocumentSame
   }
 
   async #mistakesOf(error: unknown, candidate: Candidate | undefined): Promise<string> {

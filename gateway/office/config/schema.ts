@@ -1,5 +1,6 @@
 import { Type } from '../../../shared/schema.ts'
 import { cors, headers, keys, portal, quota, usage, via } from './settings/callers.ts'
+import { jwt } from './settings/jwt.ts'
 import { admin, notices, traces } from './settings/operators.ts'
 import { bans, plans, strangers } from './settings/plans.ts'
 import { deprecations, routes } from './settings/routes.ts'
@@ -54,6 +55,7 @@ export const fileSchema = section({
   ),
   bans: optional(bans, 'When a key that goes on after refusals is banned, and for how long.', {}),
   keys: optional(keys, 'Where keys come from, and the cache of them in each gateway.', {}),
+  jwt: optional(jwt, 'Issuers whose tokens (JWT) are taken beside keys.', []),
   upstreams: optional(upstreams, 'The backends behind the gateway, by name.', {}),
   routes: required(routes, 'The paths that the gateway forwards, and their upstreams.'),
   deprecations: optional(deprecations, 'Operations that callers should stop using.', []),

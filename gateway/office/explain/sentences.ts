@@ -34,6 +34,18 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   revoked: (refusal) => `The key ${nameOf(refusal)} is revoked.`,
   rotated_out: (refusal) =>
     `The key ${nameOf(refusal)} has a newer token: this one was rotated out.`,
+  jwt_malformed: () => 'The token (JWT) is malformed, or names a member twice.',
+  jwt_issuer: () => 'The token (JWT) is of an issuer that isn’t in the configuration.',
+  jwt_signature: () =>
+    'The signature of the token (JWT) doesn’t fit, or is by an algorithm that the issuer may not use.',
+  jwt_audience: () => 'The token (JWT) is for another audience.',
+  jwt_expired: () => 'The token (JWT) has expired.',
+  jwt_early: () => 'The token (JWT) isn’t valid yet.',
+  jwt_claim: () =>
+    'A claim of the token (JWT) is missing or wrong: its end, its subject, its plan or its account.',
+  jwt_keys: () =>
+    'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
+  jwt_callers: () => 'Its issuer has as many callers as maxCallers allows, and this one is new.',
   strangers: (refusal) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
   plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,

@@ -1,9 +1,9 @@
-import { lookup as systemLookup, type LookupAddress } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { lookup as systemLookup } from 'node:dns'
+import { isIP } from 'node:net'
 import { Client } from 'undici'
-import { plainAddress, Ranges } from '../../front/http/address.ts'
+import { guarded, requireAllowed } from '../../front/http/guarded-lookup.ts'
+import { isThisMachine, unbracketed } from '../../front/http/networks.ts'
 import type { NoticeSettings } from '../../front/config/config.ts'
-import { isThisMachine, unbracketed, whyInternal } from './networks.ts'
 import type { Notice } from '../../front/records/notice.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
 import { signaturesOf } from './signature.ts'
@@ -64,12 +64,12 @@ async function post(
   const { origin, hostname, pathname, search } = new URL(settings.to)
   const host = unbracketed(hostname)
   const isOwn = isThisMachine(hostname)
-  if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, settings.allow)
+  if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, settings)
   const late = AbortSignal.timeout(tryMs)
   const signal = AbortSignal.any([options.signal, late])
   const client = new Client(origin, {
     allowH2: false,
-    connect: { timeout: tryMs, ...(isOwn ? {} : { lookup: guarded(lookup, settings.allow) }) },
+    connect: { timeout: tryMs, ...(isOwn ? {} : { lookup: guarded(lookup, settings) }) },
   })
   try {
     const {
@@ -103,57 +103,6 @@ function headersFor(
     'webhook-timestamp': String(seconds),
     'webhook-signature': signaturesOf(secrets, { id, seconds, body }),
   }
-}
-
-/**
- * The look-up of a name that gives allowed addresses only. Connections are made to what it gives, so a name can't lead
- * elsewhere after it was checked.
- */
-function guarded(lookup: typeof systemLookup, allow: readonly string[]): LookupFunction {
-  return (host, options, done) => {
-    lookup(host, { ...options, all: true }, (error, addresses) => {
-      if (error) return done(error, [])
-      try {
-        const allowed = requireAllowed(
-          addresses.map(({ address }) => address),
-          host,
-          allow,
-        )
-        const fit = addresses.filter(({ address }) => allowed.includes(address))
-        give(fit, options.all === true, done)
-      } catch (refused) {
-        done(refused as Error, [])
-      }
-    })
-  }
-}
-
-function give(
-  fit: readonly LookupAddress[],
-  all: boolean,
-  done: Parameters<LookupFunction>[2],
-): void {
-  const [first] = fit
-  if (all) done(null, [...fit])
-  else done(null, first?.address ?? '', first?.family)
-}
-
-/** The addresses of a host to which notices may go; throws a sentence if there is none. */
-function requireAllowed(
-  addresses: readonly string[],
-  host: string,
-  allow: readonly string[],
-): readonly string[] {
-  const ranges = new Ranges(allow)
-  const reasons = addresses.map((each) => {
-    const address = plainAddress(each)
-    const what = ranges.has(address) ? undefined : whyInternal(address)
-    return what && `${address} is an address ${what}, and not in allow`
-  })
-  const fit = addresses.filter((_address, i) => reasons[i] === undefined)
-  if (fit.length > 0) return fit
-  const [why = 'it has no address'] = reasons
-  throw new Error(why.startsWith(host) ? why : `${host}: ${why}`)
 }
 
 function sentenceOf(error: unknown): string {

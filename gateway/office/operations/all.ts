@@ -12,6 +12,8 @@ import { saveConfig } from './config/save.ts'
 import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
+import { checkJwt } from './jwt/check.ts'
+import { listIssuers } from './jwt/list.ts'
 import { changeKey } from './keys/change.ts'
 import { createKeysFrom } from './keys/create-from.ts'
 import { createKey } from './keys/create.ts'
@@ -68,6 +70,8 @@ export const operations: readonly Operation[] = [
   disableKey,
   enableKey,
   importKeys,
+  listIssuers,
+  checkJwt,
   listBans,
   liftBan,
   setBan,

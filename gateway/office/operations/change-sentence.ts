@@ -33,6 +33,10 @@ function factsOf({ subject, before, after, name }: NamedChange): Facts {
 const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'keys.create': ({ key, now }) => `made ${key} (${whose(now)})`,
   'keys.import': ({ now }) => `imported ${counted(now['imported'], 'key')}`,
+  'keys.first': ({ now }) =>
+    `made records of ${counted(now['count'], 'new caller')} of ${text(now['issuer'])}`,
+  'keys.forget': ({ now }) =>
+    `took away ${counted(now['count'], 'record')} of callers who were not seen for 90 days`,
   'keys.change': ({ key, old, now }) => `changed ${key}${list(settings(old), settings(now))}`,
   'keys.revert': ({ key, old, now }) => `ended what ${key} had for a time${list(old, now)}`,
   'keys.disable': ({ key }) => `disabled ${key}`,

@@ -37,7 +37,7 @@ export type Parameter = Readonly<{
   isOfText?: boolean
   /** Only the command line has it. */
   isOfCommand?: boolean
-  /** It is in no message. On the command line it is read from standard input. */
+  /** It is in no message. On the command line it is read from standard input, unless it is an argument that is given. */
   isSecret?: boolean
   /** A word that means `null` on the command line, and its meaning for help. */
   nullWord?: Readonly<{ word: string; meaning: string }>

@@ -15,6 +15,13 @@ const sentences: readonly (readonly [
 ])[] = [
   ['keys.create', null, { ...mike, account: 'mike' }, 'made “Mike” (plan free, account mike)'],
   ['keys.import', null, { imported: 12 }, 'imported 12 keys'],
+  ['keys.first', null, { issuer: 'i', count: 1 }, 'made records of 1 new caller of i'],
+  [
+    'keys.forget',
+    null,
+    { count: 2 },
+    'took away 2 records of callers who were not seen for 90 days',
+  ],
   [
     'keys.change',
     mike,

@@ -31,6 +31,7 @@ routes:
   - { path: /v1/*, upstream: animals, cost: 60 }
   - { path: /v2/*, upstream: animals, cost: 50 }
 drain: 30s
+jwt: [ { issuer: i, audience: a, keys: 'https://login.example/', plan: enterprise } ]
 `
   const expected = [
     '3:22: warning: plans.free.perMinute is never reached: perDay is 50',
@@ -45,6 +46,7 @@ drain: 30s
     "14:25: warning: upstreams.plants.forward.cookies is on: the backend gets all cookies that callers have for the gateway's host; the same go to animals",
     '16:45: warning: routes[0].cost is more than some plans allow, whose keys get 403: free has 50 a day',
     '18:8: warning: drain is longer than shutdown, which is 15s: requests still in flight after shutdown are cut',
+    '19:72: warning: jwt[0].plan is enterprise, a custom plan: its callers are refused until an operator gives each limits of its own',
   ]
   const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
   const lines = expected.map((line) => `${file}:${line}`)

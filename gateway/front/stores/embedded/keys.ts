@@ -109,6 +109,19 @@ export class EmbeddedKeys implements IndexedKeys {
     return Promise.resolve(replaced)
   }
 
+  async remove({ key, version }: StoredKey): Promise<boolean> {
+    const { get, removeLine, remove, removeUses } = this.#statements
+    const removed = this.#database.transaction(() => {
+      const before = get.get(key.id)
+      if (before?.version !== version) return false
+      removeLine.run(lineOfRecord(key.id, before.record))
+      remove.run(key.id)
+      removeUses.run(key.id)
+      return true
+    })
+    return Promise.resolve(answerOf(() => removed.immediate()))
+  }
+
   watch(listener: KeyListener): Watch {
     const closed = (): void => void this.#watches.delete(watch)
     const [database, clock] = [this.#database, this.#clock]
@@ -163,6 +176,9 @@ function statementsOf(database: Database) {
       .pluck(),
     insertSecret: database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)'),
     ownSecret: database.prepare('SELECT 1 FROM secrets WHERE hash = ? AND keyId = ?').pluck(),
+    remove: database.prepare('DELETE FROM keys WHERE id = ?'),
+    removeLine: database.prepare('DELETE FROM lines WHERE line = ?'),
+    removeUses: database.prepare('DELETE FROM lastUses WHERE key = ?'),
     update: database.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?'),
   }
 }

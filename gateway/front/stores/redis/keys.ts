@@ -16,6 +16,7 @@ import { KeyAdder } from './add-keys.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { redisKeyIndex } from './key-index.ts'
+import { lastUsesName } from './last-uses.ts'
 import { keyNames, type KeyNames } from './key-names.ts'
 import { script, type RedisOptions, type Script } from './script.ts'
 import { RedisWatch } from './watch-keys.ts'
@@ -46,6 +47,7 @@ export class RedisKeys implements IndexedKeys {
   readonly #find: Script
   readonly #readNames: Script
   readonly #replace: Script
+  readonly #remove: Script
   readonly #adder: KeyAdder
   readonly #watches = new Set<Watch>()
 
@@ -61,6 +63,7 @@ export class RedisKeys implements IndexedKeys {
     this.#readNames = bound('keys-names.lua', [records, pending])
     const changed = [secrets, records, versions, version, lines, linedUpTo]
     this.#replace = bound('keys-replace.lua', changed)
+    this.#remove = bound('keys-remove.lua', [records, versions, lines, lastUsesName(prefix)])
     this.#adder = new KeyAdder(options, names)
     this.index = indexIn(options, names)
   }
@@ -129,6 +132,13 @@ export class RedisKeys implements IndexedKeys {
     const hashes = key.secrets.map(({ hash }) => hash)
     const args = [key.id, version, recordOf(key), ...lines, ...hashes]
     return Number(await this.#replace(this.#names.channel, ...args)) === 1
+  }
+
+  async remove({ key, version }: StoredKey): Promise<boolean> {
+    const before = await this.#find('id', key.id)
+    const record = Array.isArray(before) ? String(before[0]) : ''
+    const line = lineOfRecord(key.id, record)
+    return Number(await this.#remove(key.id, version, line)) === 1
   }
 
   watch(listener: KeyListener): Watch {

@@ -3,6 +3,7 @@ import type { RefusalCode } from '../../../../shared/refusal.ts'
 import type { Config } from '../../../front/config/config.ts'
 import { costOutcomes } from '../../../front/limits/answer-cost.ts'
 import { isLimited, type Limits } from '../../../front/limits/limits.ts'
+import { jwtReasons } from '../../../front/jwt/verify.ts'
 import { noPlan } from '../../../front/counts/labels.ts'
 
 /** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
@@ -70,6 +71,7 @@ export const beginnings = {
           .map(({ name }): Labels => [plan, name]),
       ),
     ),
+  jwtRefusals: ({ jwt }: Config) => (jwt.length > 0 ? jwtReasons.map((reason) => [reason]) : []),
   strangers: () => toStrangers.map((code): Labels => [code]),
   deprecated: ({ deprecations, plans }: Config) =>
     bounded(

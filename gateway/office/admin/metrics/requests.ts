@@ -67,6 +67,12 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     begins: () => beginnings.bans(gateway.config),
     read: () => counts(meters.bans),
   })
+  counter(registry, 'tollgate_jwt_refusals_total', {
+    help: 'Requests with a JWT that was not let in, by the reason',
+    labels: ['reason'],
+    begins: () => beginnings.jwtRefusals(gateway.config),
+    read: () => counts(meters.jwtRefusals),
+  })
   counter(registry, 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],

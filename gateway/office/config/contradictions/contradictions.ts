@@ -8,6 +8,7 @@ import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
 import { certificateRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
+import { jwtRemarks } from './jwt.ts'
 import { keyHeaderRemarks } from './keys.ts'
 import { costRemarks, digitRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
 import { noticeRemarks } from './notices.ts'
@@ -72,6 +73,7 @@ export function contradictionsIn(
       : []),
     ...restrictionRemarks(file, quote, soundEntries),
     ...deprecationRemarks(file, quote, soundEntries),
+    ...jwtRemarks(file, quote, world.files),
     ...noticeRemarks(file, quote),
     ...proxyRemarks(file, quote),
     ...originRemarks(file, quote),

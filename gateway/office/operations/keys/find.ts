@@ -1,11 +1,15 @@
 import { endText } from '../../../../shared/times.ts'
+import { jwtKind } from '../../../front/jwt/claims.ts'
+import { keyUntil } from '../../../front/keys/key.ts'
+import { isOf } from '../../../front/keys/outside-callers.ts'
+import type { TokenHolder } from '../../../front/keys/reference.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { anyText } from '../kinds.ts'
+import { longestOutside } from '../../../front/http/token-source.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
+import type { Context } from '../context.ts'
 import { operation, WrongInput, type AnswerOf } from '../operation.ts'
 import { keyText } from './texts.ts'
-
-/** The most characters of a token. */
-const longestToken = 1_024
 
 export const findKey = operation({
   name: 'keys find',
@@ -16,26 +20,28 @@ export const findKey = operation({
     'rotated out, and those of revoked, disabled and expired keys. The token is never printed, logged or stored.',
   parameters: { token: { kind: anyText, help: 'Token', isSecret: true, isRequired: true } },
   role: 'read',
-  run: async ({ desks }, { token }) => {
-    const { keys, quotas } = desks()
+  run: async (context, { token }) => {
+    const { quotas } = context.desks()
     const text = token.trim()
     if (text === '') throw new WrongInput('no token was given')
-    if (/\s/.test(text) || text.length > longestToken) {
-      throw new WrongInput(`a token has no white space, and at most ${longestToken} characters`)
+    if (/\s/.test(text) || text.length > longestOutside) {
+      throw new WrongInput(`a token has no white space, and at most ${longestOutside} characters`)
     }
-    const holder = await keys.holderOf(text)
+    const holder = await holderOf(context, text)
     return { ...holder, details: await quotas.describe(holder.key) }
   },
   json: ({ isCurrent, untilMs, works, details }) => ({
-    token: isCurrent ? 'current' : 'rotated_out',
+    token: details.kind ?? (isCurrent ? 'current' : 'rotated_out'),
     until: untilMs === undefined ? null : new Date(untilMs).toISOString(),
     works,
     key: details,
   }),
   text: ({ isCurrent, untilMs, works, details }, { clock }) => {
-    const which = isCurrent
-      ? 'This is the current token of the key.'
-      : rotatedText(untilMs, clock())
+    const which = details.kind
+      ? `This JWT is for ${details.subject}, of ${details.issuer}.`
+      : isCurrent
+        ? 'This is the current token of the key.'
+        : rotatedText(untilMs, clock())
     const state = details.state === 'active' ? '' : ` The key is ${details.state}.`
     const outcome = works
       ? outcomeText(details, clock())
@@ -43,6 +49,33 @@ export const findKey = operation({
     return keyText(details, clock(), [`${which}${state} ${outcome}`])
   },
 })
+
+/** The holder of a token: of a key's, or else of one that an issuer has signed, whose it would be, verified or not. */
+async function holderOf({ desks, config, clock }: Context, token: string): Promise<TokenHolder> {
+  const { keys } = desks()
+  try {
+    return await keys.holderOf(token)
+  } catch (error) {
+    const isNobodys = error instanceof KeyMistake && error.code === 'not_found'
+    if (!isNobodys || config.jwt.length === 0) throw error
+    // Loads undici, which few commands need.
+    const { judgedToken } = await import('../jwt/judged.ts')
+    const judged = await judgedToken(token, config.jwt, clock)
+    if (!judged?.caller) throw error
+    const { caller, reason, claims } = judged
+    const { id, issuer, subject } = caller
+    const key = await keys.show(id).catch(() => undefined)
+    if (!key || !isOf(key, { kind: jwtKind, issuer, subject })) {
+      const verdict = reason === null ? 'it verifies' : `it is refused (${reason})`
+      throw new KeyMistake(
+        `this JWT is for ${subject}, of ${issuer}, of whom there is no record yet; ${verdict}`,
+        'not_found',
+      )
+    }
+    const works = reason === null && keyUntil(key) > clock()
+    return { key, isCurrent: true, untilMs: Number(claims?.['exp']) * 1_000 || undefined, works }
+  }
+}
 
 export type FoundKey = AnswerOf<typeof findKey>
 

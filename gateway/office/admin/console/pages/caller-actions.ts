@@ -10,7 +10,7 @@ type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 
 /** The actions that a role allows: each tells what will happen before it does. */
 export function Actions({ details, session, done }: ActionsProps) {
-  const { id, name, state, bannedUntil, account, test, standing } = details
+  const { id, name, state, bannedUntil, account, test, kind, standing } = details
   const path = `/admin/keys/${id}`
   const act = (method: string, target: string, body?: unknown) => async (): Promise<void> => {
     await ask(method, target, body)
@@ -68,7 +68,7 @@ export function Actions({ details, session, done }: ActionsProps) {
     <div class="tools" role="group" aria-label="What can be done">
       ${shown.map((action) => html`<${ActionButton} key=${action.label} ...${action} />`)}
       ${state !== 'revoked' && html`<${Grant} details=${details} done=${done} />`}
-      ${state !== 'revoked' && html`<${Rotate} id=${id} done=${done} />`}
+      ${state !== 'revoked' && !kind && html`<${Rotate} id=${id} done=${done} />`}
       ${
         state !== 'revoked' &&
         session.role === 'all' &&

@@ -18,6 +18,8 @@ export function factsOf(details: KeyDetails): Child {
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
     ['Account', account],
+    ['Issuer', details.issuer],
+    ['Subject', details.subject],
     [
       'Test key',
       details.test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',

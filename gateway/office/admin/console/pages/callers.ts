@@ -11,6 +11,7 @@ import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyStanding } from '../../../operations/key-standing.ts'
 import type { KeyOnPage, KeyPage } from '../../../operations/keys/list.ts'
+import { Issuers } from './jwt.ts'
 import { MakeKey } from './make-key.ts'
 import { Search } from './search.ts'
 
@@ -93,6 +94,7 @@ export function Callers({ session }: { session: Session }) {
             </p>
           `,
     ),
+    html`<${Issuers} />`,
   )
 }
 

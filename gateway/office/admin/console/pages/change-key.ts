@@ -10,9 +10,18 @@ import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, for good or until a time, its cap and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, name, plan, account, test, limits, cap, note = '' } = details
+  const { id, name, plan, account, test, kind, limits, cap, note = '' } = details
   const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
+  // The plan of a caller with JWTs comes with these.
+  const planField = html`
+    <label
+      >Plan
+      <select name="plan">
+        ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
+      </select>
+    </label>
+  `
   const submit = async (form: FormData): Promise<void> => {
     await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))
     done()
@@ -22,13 +31,8 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
     consequence=${`“${name}” goes by it within a second, on every gateway. What it has used stays counted.`}
     submit=${submit}
     fields=${html`
-      <label
-        >Plan
-        <select name="plan">
-          ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
-        </select>
-      </label>
-      ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
+      ${kind === undefined && planField} ${limitFields('limits', limits)}
+      ${account !== undefined && !test && limitFields('cap', cap)}
       <label
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />
@@ -42,7 +46,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
 function changeOf({ plan, limits, cap, note = '' }: KeyDetails, form: FormData): object {
   const [newPlan, newNote, until] = ['plan', 'note', 'until'].map((name) => fieldText(form, name))
   const change = {
-    ...(newPlan === plan ? {} : { plan: newPlan }),
+    ...(newPlan === plan || !form.has('plan') ? {} : { plan: newPlan }),
     ...limitsIn(form, 'limits', limits),
     ...limitsIn(form, 'cap', cap),
     ...(newNote === note ? {} : { note: newNote || null }),

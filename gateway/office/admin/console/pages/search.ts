@@ -2,22 +2,31 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, ask, get, query } from '../api.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
+import { isJwt, judgedJwt } from './jwt.ts'
 import type { FoundKey } from '../../../operations/keys/find.ts'
+import type { JudgedToken } from '../../../operations/jwt/judged.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 
 /** A name, an account, an id of a key or of a request, or a whole token. */
 export function Search({ list }: { list: (text: string) => void }) {
   const field = useRef<HTMLInputElement>(null)
   const [error, setError] = useState<string>()
+  const [judged, setJudged] = useState<JudgedToken>()
   const [isBusy, setBusy] = useState(false)
   useEffect(() => field.current?.focus(), [])
   const go = async (event: Event): Promise<void> => {
     event.preventDefault()
     const text = field.current?.value.trim() ?? ''
     setError(undefined)
+    setJudged(undefined)
     if (text === '') return list('')
     setBusy(true)
     try {
+      if (isJwt(text)) {
+        if (field.current) field.current.value = ''
+        setJudged(await ask<JudgedToken>('POST', '/admin/jwt/check', { token: text }))
+        return setBusy(false)
+      }
       const page = await placeOf(text)
       if (isToken(text) && field.current) field.current.value = ''
       if (page === undefined) list(isToken(text) ? '' : text)
@@ -42,7 +51,7 @@ export function Search({ list }: { list: (text: string) => void }) {
         />
         <button class="go" disabled=${isBusy}>Find</button>
       </div>
-      ${error !== undefined && failure({ message: error })}
+      ${error !== undefined && failure({ message: error })} ${judged && judgedJwt(judged)}
     </form>
   `
 }

@@ -1,6 +1,6 @@
-import { Ranges } from '../../front/http/address.ts'
+import { Ranges } from './address.ts'
 
-/** Networks that aren't the internet. A notice goes there only if its entry allows it. */
+/** Networks that aren't the internet. Requests of the gateway's own go there only where its configuration allows it. */
 const internal: readonly (readonly [what: string, ...ranges: string[]])[] = [
   ['of this machine', '127.0.0.0/8', '::1', '0.0.0.0/8', '::'],
   [

@@ -1,0 +1,59 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Outsider, Voucher } from '../keys/outsider.ts'
+import { outsiderOf } from './claims.ts'
+import type { Unverified } from './form.ts'
+import type { VerifyingKey } from './key.ts'
+import type { LiveKeys } from './live-keys.ts'
+import type { JwtSettings } from './settings.ts'
+import { faultOf, type Jose, type JwtReason } from './verify.ts'
+
+/** What verified claims say, why a token isn't valid, or `never` as long as no key of its issuer has come. */
+export type Judgement = Outsider | JwtReason | 'never'
+
+/** An issuer in one or more configurations, with its keys. Its tokens count until it is in force no more. */
+export class Issuer {
+  readonly settings: JwtSettings
+  readonly keys: LiveKeys
+  /** The most callers that have a record. */
+  maxCallers: number
+  isInForce = true
+  readonly #jose: Jose
+  readonly #clock: Clock
+
+  constructor(settings: JwtSettings, keys: LiveKeys, jose: Jose, clock: Clock) {
+    this.settings = settings
+    this.maxCallers = settings.maxCallers
+    this.keys = keys
+    this.#jose = jose
+    this.#clock = clock
+  }
+
+  async judge(token: string, { header, claims = {} }: Unverified): Promise<Judgement> {
+    const { settings } = this
+    const { alg, kid } = header
+    const algorithm = settings.algorithms.find((each) => each === alg)
+    if (algorithm === undefined) return 'jwt_signature'
+    if (kid !== undefined && typeof kid !== 'string') return 'jwt_malformed'
+    const key = await this.keys.find(kid, algorithm)
+    if (key === 'never') return 'never'
+    if (!key) return 'jwt_keys'
+    const nowMs = this.#clock()
+    const fault = await faultOf(this.#jose, { token, algorithm, key, settings, nowMs })
+    return fault ?? outsiderOf(settings, claims, new Vouching(this, key)) ?? 'jwt_claim'
+  }
+}
+
+/** An issuer vouches by one of its keys, as long as both are in force. */
+class Vouching implements Voucher {
+  readonly #issuer: Issuer
+  readonly #key: VerifyingKey
+
+  constructor(issuer: Issuer, key: VerifyingKey) {
+    this.#issuer = issuer
+    this.#key = key
+  }
+
+  get isTrusted(): boolean {
+    return this.#issuer.isInForce && this.#key.isInForce
+  }
+}

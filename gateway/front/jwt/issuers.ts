@@ -1,0 +1,139 @@
+import type { Clock } from '../../../shared/clock.ts'
+import type { Log } from '../../../shared/log.ts'
+import { LogThrottle } from '../http/log-throttle.ts'
+import type { OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
+import type { OutsideRecords } from '../keys/outside-records.ts'
+import { Issuer } from './issuer.ts'
+import { LiveKeys, type KeysState } from './live-keys.ts'
+import type { JwtSettings, KeysSource } from './settings.ts'
+import { JwtTokens } from './tokens.ts'
+import type { Jose } from './verify.ts'
+
+export type IssuersOptions = Readonly<{
+  callers: OutsideCallers
+  records: OutsideRecords
+  clock: Clock
+  log: Log
+  /** Counts tokens that weren't let in, by their reason. */
+  denied: (reason: string) => void
+}>
+
+/** An issuer, as operators see it. */
+export type IssuerState = KeysState &
+  Readonly<{ settings: JwtSettings; callers: number; maxCallers: number }>
+
+/** The time between two log lines about an issuer that has as many callers as it may. */
+const everyMinuteMs = 60_000
+
+/**
+ * The issuers of a process, with their keys. A configuration that names the same issuer in the same way finds it as it is:
+ * no key is fetched again, and no token verified.
+ */
+export class Issuers {
+  readonly #options: IssuersOptions
+  readonly #issuers = new Map<string, Issuer>()
+  readonly #keys = new Map<string, LiveKeys>()
+  readonly #full: LogThrottle
+
+  constructor(options: IssuersOptions) {
+    this.#options = options
+    this.#full = new LogThrottle(options.clock, everyMinuteMs)
+  }
+
+  /** Gives the finder of tokens for a configuration; `undefined` if it has no issuers. Waits a second for their keys. */
+  async open(all: readonly JwtSettings[]): Promise<OutsideFinder | undefined> {
+    if (all.length === 0) return undefined
+    const jose = await import('jose')
+    const { callers, records } = this.#options
+    records.begin()
+    const issuers = new Map<unknown, Issuer>(
+      all.map((settings) => [settings.issuer, this.#issuerOf(settings, jose)]),
+    )
+    await Promise.all([...issuers.values()].map(({ keys }) => keys.ready()))
+    return new JwtTokens({
+      issuers,
+      callers,
+      denied: (reason, issuer) => this.#denied(reason, issuer),
+    })
+  }
+
+  /** Forgets what issuers say that a configuration doesn't have, and their keys. */
+  keep(all: readonly JwtSettings[]): void {
+    const names = new Set(all.map(textOf))
+    for (const [name, issuer] of this.#issuers) {
+      if (names.has(name)) continue
+      issuer.isInForce = false
+      this.#issuers.delete(name)
+    }
+    const sources = new Set(all.map(({ keys }) => JSON.stringify(keys)))
+    for (const [source, keys] of this.#keys) {
+      if (sources.has(source)) continue
+      keys.close()
+      this.#keys.delete(source)
+    }
+  }
+
+  get states(): readonly IssuerState[] {
+    return [...this.#issuers.values()].map(({ settings, maxCallers, keys }) => {
+      const callers = this.#options.records.countOf(settings.issuer)
+      return { settings, callers, maxCallers, ...keys.state }
+    })
+  }
+
+  close(): void {
+    this.keep([])
+  }
+
+  #issuerOf(settings: JwtSettings, jose: Jose): Issuer {
+    const name = textOf(settings)
+    const known = this.#issuers.get(name)
+    if (known) {
+      known.maxCallers = settings.maxCallers
+      return known
+    }
+    const keys = this.#keysOf(settings.keys, settings.issuer)
+    const issuer = new Issuer(settings, keys, jose, this.#options.clock)
+    this.#issuers.set(name, issuer)
+    return issuer
+  }
+
+  #keysOf(source: KeysSource, issuer: string): LiveKeys {
+    const name = JSON.stringify(source)
+    const { clock, log } = this.#options
+    const known = this.#keys.get(name)
+    if (known) return known
+    const keys = new LiveKeys({
+      source,
+      clock,
+      trouble: (err) =>
+        err
+          ? log.error(
+              { err, issuer },
+              'the key set of an issuer can’t be fetched; known keys go on',
+            )
+          : log.info({ issuer }, 'the key set of an issuer is fetched again'),
+    })
+    this.#keys.set(name, keys)
+    return keys
+  }
+
+  #denied(reason: string, issuer: string | undefined): void {
+    const { denied, log } = this.#options
+    denied(reason)
+    if (reason !== 'jwt_callers') return
+    const droppedLines = this.#full.take(issuer ?? '')
+    if (droppedLines === undefined) return
+    log.error(
+      { issuer, droppedLines },
+      'an issuer has as many callers as maxCallers allows: new ones get 503, known ones go on',
+    )
+  }
+}
+
+/** The text of settings that decide about tokens: with others it is another issuer, whose tokens are verified anew. */
+function textOf(settings: JwtSettings): string {
+  const decisive = { ...settings, maxCallers: undefined }
+  return JSON.stringify(decisive, (_name, value: unknown) =>
+    value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : value,
+  )
+}

@@ -1,0 +1,29 @@
+import { verifyingKey, type VerifyingKey } from './key.ts'
+
+/** The most members of a set. */
+const mostKeys = 100
+
+/** The keys of a set's text. Throws a sentence if it isn't a set. */
+export function keysFrom(text: string): readonly VerifyingKey[] {
+  const members = membersOf(text)
+  if (members.length > mostKeys) {
+    throw new Error(`it has ${members.length} keys; at most ${mostKeys} are allowed`)
+  }
+  return members.flatMap((jwk) => (isObject(jwk) ? (verifyingKey(jwk) ?? []) : []))
+}
+
+function membersOf(text: string): readonly unknown[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error('it isn’t JSON')
+  }
+  const keys = isObject(value) ? value['keys'] : undefined
+  if (!Array.isArray(keys)) throw new Error('it isn’t a key set: an object with a list of keys')
+  return keys as unknown[]
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,64 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+
+/** The least bits of an RSA key. */
+const leastBits = 2_048
+
+/** A public key of an issuer. It verifies until it is gone from the set that it came from. */
+export type VerifyingKey = {
+  /** Its own text, by which a key that stays is known in a newer set. */
+  readonly text: string
+  readonly id: string | undefined
+  readonly key: KeyObject
+  readonly algorithms: readonly string[]
+  isInForce: boolean
+}
+
+type Jwk = Readonly<Record<string, unknown>>
+
+/** The key of a member of a set; `undefined` if it isn't one that verifies signatures of ours. */
+export function verifyingKey(jwk: Jwk): VerifyingKey | undefined {
+  const { use, key_ops: operations, alg, kid } = jwk
+  if (use !== undefined && use !== 'sig') return undefined
+  if (Array.isArray(operations) && !operations.includes('verify')) return undefined
+  const key = publicKey(jwk)
+  const fitting = key ? algorithmsOf(key) : []
+  const algorithms = fitting.filter((each) => alg === undefined || alg === each)
+  if (!key || algorithms.length === 0) return undefined
+  const text = JSON.stringify([key.export({ format: 'jwk' }), kid, algorithms])
+  return { text, id: typeof kid === 'string' ? kid : undefined, key, algorithms, isInForce: true }
+}
+
+/** Whether a key may verify a token: by its id, if the token names one, and by the algorithm. */
+export function fits(
+  { id, algorithms }: VerifyingKey,
+  kid: string | undefined,
+  algorithm: string,
+): boolean {
+  return (kid === undefined || id === kid) && algorithms.includes(algorithm)
+}
+
+function publicKey(jwk: Jwk): KeyObject | undefined {
+  if (jwk['kty'] === 'oct') return undefined
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+const ofCurves: Readonly<Record<string, readonly string[]>> = {
+  prime256v1: ['ES256'],
+  secp384r1: ['ES384'],
+  secp521r1: ['ES512'],
+}
+
+function algorithmsOf({
+  asymmetricKeyType,
+  asymmetricKeyDetails = {},
+}: KeyObject): readonly string[] {
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails
+  if (asymmetricKeyType === 'ed25519') return ['EdDSA']
+  if (asymmetricKeyType === 'ec') return ofCurves[namedCurve] ?? []
+  if (asymmetricKeyType !== 'rsa' || modulusLength < leastBits) return []
+  return ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
+}

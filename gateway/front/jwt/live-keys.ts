@@ -1,0 +1,131 @@
+import type { Clock } from '../../../shared/clock.ts'
+import { within } from '../../../shared/within.ts'
+import { fetchKeys } from './fetch-keys.ts'
+import { fits, type VerifyingKey } from './key.ts'
+import { keysFrom } from './key-set.ts'
+import type { KeysSource } from './settings.ts'
+
+/** The time between two fetches, and after one that failed. */
+const fetchEveryMs = 10 * 60_000
+const againAfterMs = 30_000
+
+/** The least time between two fetches because of an unknown id, and the longest wait of a request for one. */
+const askEveryMs = 30_000
+const longestWaitMs = 1_000
+
+export type LiveKeysOptions = Readonly<{
+  source: KeysSource
+  clock: Clock
+  /** Called when fetches begin to fail, and with `undefined` when they succeed again. */
+  trouble: (error: Error | undefined) => void
+}>
+
+/** How a key set stands, for operators. */
+export type KeysState = Readonly<{
+  /** The number of keys that verify; `undefined` as long as none has ever come. */
+  keys: number | undefined
+  fetchedAtMs: number | undefined
+  /** Why the last fetch failed. */
+  failure: string | undefined
+}>
+
+/** The keys of an issuer as they are by now. What was fetched goes on to count while fetches fail. */
+export class LiveKeys {
+  readonly #options: LiveKeysOptions
+  readonly #stop = new AbortController()
+  #keys: readonly VerifyingKey[] | undefined
+  #fetchedAtMs: number | undefined
+  #failure: string | undefined
+  #fetching: Promise<void> | undefined
+  /** The time of the last fetch because of an unknown id. */
+  #askedAtMs = -Infinity
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: LiveKeysOptions) {
+    this.#options = options
+    const { source } = options
+    if ('text' in source) this.#take(source.text)
+    else void this.fetch()
+  }
+
+  get state(): KeysState {
+    const [keys, fetchedAtMs, failure] = [this.#keys?.length, this.#fetchedAtMs, this.#failure]
+    return { keys, fetchedAtMs, failure }
+  }
+
+  /** Resolves when the first fetch is done, after a second at the latest. */
+  async ready(): Promise<void> {
+    if (!this.#keys && this.#fetching) await within(longestWaitMs, this.#fetching)
+  }
+
+  /**
+   * The one key for a token; `undefined` if none or several are, and `never` as long as no set has come. An unknown id has
+   * the set fetched, once in a while.
+   */
+  async find(
+    kid: string | undefined,
+    algorithm: string,
+  ): Promise<VerifyingKey | 'never' | undefined> {
+    const isFor = (key: VerifyingKey): boolean => fits(key, kid, algorithm)
+    if (!this.#keys || (kid !== undefined && !this.#keys.some(isFor))) await this.#ask()
+    if (!this.#keys) return 'never'
+    const [first, ...others] = this.#keys.filter(isFor)
+    return others.length === 0 ? first : undefined
+  }
+
+  /** Fetches the set. Never rejects. */
+  fetch(): Promise<void> {
+    const { source } = this.#options
+    if ('text' in source) return Promise.resolve()
+    this.#fetching ??= fetchKeys(source, this.#stop.signal)
+      .then((text) => this.#take(text))
+      .then(
+        () => this.#ended(undefined),
+        (error: unknown) => this.#ended(error),
+      )
+    return this.#fetching
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#stop.abort()
+  }
+
+  async #ask(): Promise<void> {
+    const nowMs = this.#options.clock()
+    // A clock that was turned back doesn't keep keys unknown.
+    const isTime = Math.abs(nowMs - this.#askedAtMs) >= askEveryMs
+    if (!this.#fetching && (!isTime || 'text' in this.#options.source)) return
+    if (!this.#fetching) this.#askedAtMs = nowMs
+    await within(longestWaitMs, this.fetch())
+  }
+
+  /** Keys that are in the new set as well stay, and what they have verified; all others count no more. */
+  #take(text: string): void {
+    const known = new Map(this.#keys?.map((key) => [key.text, key]))
+    const keys = keysFrom(text).map((key) => known.get(key.text) ?? key)
+    for (const key of known.values()) key.isInForce = keys.includes(key)
+    this.#keys = keys
+    this.#fetchedAtMs = this.#options.clock()
+  }
+
+  #ended(error: unknown): void {
+    this.#fetching = undefined
+    if (this.#stop.signal.aborted) return
+    const wasFailing = this.#failure !== undefined
+    this.#failure = error === undefined ? undefined : sentenceOf(error)
+    if (this.#failure !== undefined && !wasFailing) {
+      this.#options.trouble(new Error(this.#failure, { cause: error }))
+    } else if (wasFailing && error === undefined) this.#options.trouble(undefined)
+    clearTimeout(this.#timer)
+    const afterMs = error === undefined ? fetchEveryMs : againAfterMs
+    this.#timer = setTimeout(() => void this.fetch(), afterMs).unref()
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Several addresses were tried, each with an error of its own.
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  return first === undefined ? error.message : sentenceOf(first)
+}

@@ -1,0 +1,69 @@
+import { longestOutside } from '../http/token-source.ts'
+import { Caller } from '../keys/caller.ts'
+import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
+import { tokenName } from '../keys/token.ts'
+import { unverified } from './form.ts'
+import type { Issuer } from './issuer.ts'
+import type { JwtReason } from './verify.ts'
+
+export type JwtTokensOptions = Readonly<{
+  /** By the name in `iss`. */
+  issuers: ReadonlyMap<unknown, Issuer>
+  callers: OutsideCallers
+  /** Called for a token that isn't let in, by its reason. */
+  denied: (reason: Denial['reason'], issuer: string | undefined) => void
+}>
+
+/** Finds the callers of tokens that the issuers of one configuration have signed. */
+export class JwtTokens implements OutsideFinder {
+  readonly longest = longestOutside
+  readonly #options: JwtTokensOptions
+  /** Look-ups that are under way, by token. */
+  readonly #pending = new Map<string, Promise<Caller | Denial>>()
+
+  constructor(options: JwtTokensOptions) {
+    this.#options = options
+  }
+
+  takes(token: string): boolean {
+    return unverified(token) !== undefined
+  }
+
+  find(token: string): Promise<Caller | Denial> {
+    const name = tokenName(token)
+    const pending = this.#pending.get(name)
+    if (pending) return pending
+    const found = this.#find(token).finally(() => this.#pending.delete(name))
+    this.#pending.set(name, found)
+    return found
+  }
+
+  async #find(token: string): Promise<Caller | Denial> {
+    const given = unverified(token)
+    const issuer = this.#options.issuers.get(given?.claims?.['iss'])
+    const found = await this.#decide(token, given, issuer)
+    if (!(found instanceof Caller)) this.#options.denied(found.reason, issuer?.settings.issuer)
+    return found
+  }
+
+  async #decide(
+    token: string,
+    given: ReturnType<typeof unverified>,
+    issuer: Issuer | undefined,
+  ): Promise<Caller | Denial> {
+    if (!given?.claims) return invalid('jwt_malformed')
+    if (!issuer) return invalid('jwt_issuer')
+    const judgement = await issuer.judge(token, given)
+    if (judgement === 'never') return { reason: 'jwt_keys', isTemporary: true }
+    if (typeof judgement === 'string') return invalid(judgement)
+    const { callers } = this.#options
+    const caller = await callers.find(token, judgement, issuer.maxCallers)
+    if (caller instanceof Caller) return caller
+    if (caller === 'mismatch') return invalid('jwt_claim')
+    return { reason: caller === 'full' ? 'jwt_callers' : 'store', isTemporary: true }
+  }
+}
+
+function invalid(reason: JwtReason): Denial {
+  return { reason, isTemporary: false }
+}

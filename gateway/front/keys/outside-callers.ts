@@ -1,0 +1,139 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '../../../shared/clock.ts'
+import type { Reason } from '../../../shared/refusal.ts'
+import type { Caller } from './caller.ts'
+import type { KeyDirectory } from './directory.ts'
+import type { QuotaStore } from '../limits/store.ts'
+import { quotaOf, type Key, type StoredKey } from './key.ts'
+import { moveBan } from './move-ban.ts'
+import type { OutsideRecords } from './outside-records.ts'
+import { counts, type Outsider } from './outsider.ts'
+import type { KeyStore } from './store.ts'
+import { alphabet, idLength } from './token.ts'
+
+/** Why a token from outside isn't let in. A temporary reason says nothing about the token. */
+export type Denial = Readonly<{ reason: Reason; isTemporary: boolean }>
+
+/** Finds the callers of tokens that are no keys of the house. */
+export interface OutsideFinder {
+  /** The most characters of a token. */
+  readonly longest: number
+  /** Whether a token has its form. */
+  takes(token: string): boolean
+  /** The caller of such a token. Simultaneous questions about one share the answer. */
+  find(token: string): Promise<Caller | Denial>
+}
+
+export type OutsideCallersOptions = Readonly<{
+  store: KeyStore
+  /** The store of bans: a ban goes with a caller whose account is another one. */
+  quota: Pick<QuotaStore, 'bans' | 'ban' | 'lift'>
+  directory: Pick<KeyDirectory, 'outsideOf' | 'remember'>
+  records: OutsideRecords
+  clock: Clock
+  /** Called for a record that could not be brought up to date. */
+  outdated: (key: string, error: unknown) => void
+}>
+
+/**
+ * The result of a look-up: `mismatch` if the id is another pair's or a key's of the house, `full` if no more records may be
+ * made, `unavailable` without the store.
+ */
+export type OutsideLookUp = Caller | 'mismatch' | 'full' | 'unavailable'
+
+/**
+ * Finds callers whose keys are known elsewhere. Each has a record among the keys, without a secret, which is made when it
+ * first comes. Issuer and subject determine its id, so all gateways find the same one, and all that goes by ids holds.
+ */
+export class OutsideCallers {
+  readonly #options: OutsideCallersOptions
+  /** The keys whose records are being brought up to date. */
+  readonly #updating = new Set<string>()
+
+  constructor(options: OutsideCallersOptions) {
+    this.#options = options
+  }
+
+  /** The caller of a token for which somebody vouches. `most` bounds the records of one issuer. */
+  async find(token: string, outsider: Outsider, most: number): Promise<OutsideLookUp> {
+    const { directory } = this.#options
+    const id = outsideId(outsider)
+    try {
+      const stored = await this.#recordOf(id, outsider, most)
+      if (stored === 'full') return 'full'
+      if (!isOf(stored.key, outsider)) return 'mismatch'
+      this.#bringUpToDate(stored, outsider)
+      return directory.remember(token, { outsider, stored })
+    } catch {
+      return 'unavailable'
+    }
+  }
+
+  /** Its record, from memory as long as another of its tokens counts, or the store can't be asked. */
+  async #recordOf(id: string, outsider: Outsider, most: number): Promise<StoredKey | 'full'> {
+    const { directory, clock } = this.#options
+    const memory = directory.outsideOf(id)
+    if (memory && counts(memory.outsider, clock())) return memory.stored
+    try {
+      return await this.#foundOrMade(id, outsider, most)
+    } catch (error) {
+      if (memory) return memory.stored
+      throw error
+    }
+  }
+
+  async #foundOrMade(id: string, outsider: Outsider, most: number): Promise<StoredKey | 'full'> {
+    const { store, records, clock } = this.#options
+    const known = await store.get(id)
+    if (known) return known
+    const record = newRecord(id, outsider, clock())
+    if (!records.take(record, most)) return 'full'
+    await store.add([record])
+    // Another gateway may have made it meanwhile, which is no matter.
+    const made = await store.get(id)
+    if (!made) throw new Error('a record that was made is not there')
+    records.made(made.key)
+    return made
+  }
+
+  /** Writes plan and account as they are said now to the record, for lists. Requests don't wait for it, or go by it. */
+  #bringUpToDate({ key, version }: StoredKey, { plan, account }: Outsider): void {
+    if ((key.plan === plan && key.account === account) || this.#updating.has(key.id)) return
+    this.#updating.add(key.id)
+    const after = { ...key, plan, account }
+    void this.#replace(key, after, version)
+      .catch((error: unknown) => this.#options.outdated(key.id, error))
+      .finally(() => this.#updating.delete(key.id))
+  }
+
+  /** A record that others have changed meanwhile is brought up to date with the next token. */
+  async #replace(before: Key, after: Key, version: number): Promise<void> {
+    const { store, quota } = this.#options
+    if (!(await store.replace(after, version))) return
+    await moveBan(quota, before.id, quotaOf(before), quotaOf(after))
+  }
+}
+
+/** The id of an outsider's key: as many letters and digits as the ids of other keys have. */
+export function outsideId({ kind, issuer, subject }: Pick<Outsider, OriginMember>): string {
+  const digest = hash('sha256', JSON.stringify([kind, issuer, subject]), 'hex')
+  let rest = BigInt(`0x${digest}`)
+  let id = ''
+  for (let i = 0; i < idLength; i++) {
+    id += alphabet.charAt(Number(rest % 62n))
+    rest /= 62n
+  }
+  return id
+}
+
+/** Whether a record is an outsider's own. */
+export function isOf(key: Key, { kind, issuer, subject }: Pick<Outsider, OriginMember>): boolean {
+  return key.kind === kind && key.issuer === issuer && key.subject === subject
+}
+
+type OriginMember = 'kind' | 'issuer' | 'subject'
+
+function newRecord(id: string, outsider: Outsider, createdAtMs: number): Key {
+  const { kind, issuer, subject, name, plan, account } = outsider
+  return { id, name, plan, account, createdAtMs, kind, issuer, subject, secrets: [] }
+}

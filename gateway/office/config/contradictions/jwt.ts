@@ -1,0 +1,85 @@
+import { keysFrom } from '../../../front/jwt/key-set.ts'
+import type { Path } from '../mistake.ts'
+import type { NamedFiles } from '../named-files.ts'
+import { outgoingRemarks } from './outgoing.ts'
+import {
+  list,
+  mistake,
+  section,
+  text,
+  warning,
+  type Quote,
+  type Remark,
+  type Section,
+} from './remarks.ts'
+
+/** Each issuer is named once, has keys that can be had, and plans that are there. */
+export function* jwtRemarks(
+  file: Section,
+  quote: Quote,
+  files: NamedFiles | undefined,
+): Generator<Remark> {
+  const seen = new Map<string, number>()
+  for (const [i, entry] of list(file['jwt']).entries()) {
+    const at: Path = ['jwt', i]
+    const { issuer: written, keys, allow, plan } = section(entry)
+    const issuer = text(written)
+    const earlier = issuer === undefined ? undefined : seen.get(issuer)
+    if (earlier !== undefined) yield mistake([...at, 'issuer'], `is that of jwt[${earlier}]`)
+    else if (issuer !== undefined) seen.set(issuer, i)
+    const source = text(keys)
+    if (source !== undefined && /^https?:/i.test(source)) {
+      const outgoing = {
+        at: [...at, 'keys'],
+        url: source,
+        allowAt: [...at, 'allow'],
+        allow,
+        what: 'keys are fetched there',
+        plainly: 'only this machine, and addresses in allow, are asked',
+        isPlainAllowed: true,
+      }
+      yield* outgoingRemarks(outgoing, quote)
+    } else if (source !== undefined && files) yield* fileRemarks([...at, 'keys'], source, files)
+    yield* planRemarks([...at, 'plan'], section(plan), section(file['plans']), quote)
+  }
+}
+
+function* fileRemarks(at: Path, file: string, files: NamedFiles): Generator<Remark> {
+  const { text: content, why } = files.keySet(file)
+  // The name isn't told: it may come from the environment.
+  if (content === undefined) {
+    yield mistake(at, `can't be read: ${why}`)
+    return
+  }
+  try {
+    if (keysFrom(content).length > 0) return
+    yield mistake(at, 'must be a file with at least one key that verifies signatures')
+  } catch (error) {
+    yield mistake(at, `can't be used: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function* planRemarks(at: Path, plan: Section, plans: Section, quote: Quote): Generator<Remark> {
+  const named: [Path, unknown][] = Object.entries(section(plan['is'])).map(([value, name]) => [
+    [...at, 'is', value],
+    name,
+  ])
+  // A plan that is written as one word is the same as an `else` alone.
+  const elsewhere = plan['claim'] === undefined && quote([...at, 'else']) === '' ? at : undefined
+  named.push([elsewhere ?? [...at, 'else'], plan['else']])
+  for (const [setting, name] of named) {
+    if (typeof name !== 'string') continue
+    if (!Object.hasOwn(plans, name)) {
+      const all = Object.keys(plans).join(', ')
+      yield mistake(
+        setting,
+        `is ${quote(setting) || name}, but there is no such plan; there are ${all}`,
+      )
+    } else if (section(plans[name])['limits'] === 'custom') {
+      yield warning(
+        setting,
+        `is ${name}, a custom plan: its callers are refused until an operator gives each limits of its own`,
+      )
+    }
+  }
+}

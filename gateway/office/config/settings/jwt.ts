@@ -1,0 +1,66 @@
+import { algorithms } from '../../../front/jwt/settings.ts'
+import { Type } from '../../../../shared/schema.ts'
+import { optional, required, section, shortened } from './setting.ts'
+import { count, text } from './values.ts'
+
+const algorithm = Type.Enum([...algorithms], {
+  expected: 'an algorithm such as RS256, ES256 or EdDSA; none and HS256 are never taken',
+})
+
+const byClaim = section({
+  claim: required(text, 'The claim that names the plan.'),
+  is: required(
+    Type.Record(Type.String(), text, { expected: 'plans by values of the claim' }),
+    'The plan of each value of the claim.',
+  ),
+  else: optional(
+    text,
+    'The plan if the claim is missing, or has another value. Without it, such tokens are refused.',
+  ),
+})
+const always = section({ else: required(text, 'The plan of all tokens.') })
+
+const plan = shortened(
+  'else',
+  Type.Union([byClaim, text, always], {
+    expected: 'the name of a plan, or { claim: ..., is: { VALUE: PLAN }, else: PLAN }',
+    description: 'The plan of its callers.',
+  }),
+)
+
+export const jwt = Type.Array(
+  section({
+    issuer: required(text, 'The issuer, as `iss` in its tokens spells it.'),
+    audience: required(text, 'The name of this API, which `aud` in its tokens must have.'),
+    keys: required(
+      text,
+      'The URL of its key set (JWKS), or a file with one, which each reload of the configuration reads again.',
+    ),
+    algorithms: optional(
+      Type.Array(algorithm, { minItems: 1, expected: 'a list of algorithms' }),
+      'The algorithms that its tokens may be signed by.',
+      ['RS256', 'ES256', 'EdDSA'],
+    ),
+    subject: optional(text, 'The claim that says who the caller is.', 'sub'),
+    name: optional(
+      text,
+      'The claim with the name of a new caller, for operators; without it, the subject is the name.',
+    ),
+    account: optional(
+      text,
+      'The claim with the account of the caller; without it, callers have no account.',
+    ),
+    plan: required(plan, 'The plan of its callers.'),
+    maxCallers: optional(
+      count,
+      'The most callers of this issuer that have a record; more get 503.',
+      100_000,
+    ),
+    allow: optional(
+      Type.Array(text, { expected: 'a list of addresses or CIDR ranges' }),
+      'The addresses outside the internet that the URL of the keys may lead to. This machine by its own name is always allowed.',
+      [],
+    ),
+  }),
+  { expected: 'a list of { issuer: ..., audience: ..., keys: ..., plan: ... }' },
+)

@@ -1,0 +1,93 @@
+import { printable } from '../../../../shared/printable.ts'
+import { endText } from '../../../../shared/times.ts'
+import { longestOutside } from '../../../front/http/token-source.ts'
+import type { JwtReason } from '../../../front/jwt/verify.ts'
+import { anyText } from '../kinds.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { aligned } from '../table.ts'
+import type { JudgedToken } from './judged.ts'
+
+export const checkJwt = operation({
+  name: 'jwt check',
+  at: ['POST /admin/jwt/check'],
+  summary: 'Tell what a JWT says, whether it verifies, and whose it would be',
+  details:
+    'Reads the token from standard input if it is left out, or is -. The keys of its issuer are fetched for it. The token is ' +
+    'never logged or stored. Exit code 1 if a gateway would refuse it.',
+  parameters: {
+    token: {
+      ...{ kind: anyText, value: 'TOKEN', help: 'Token' },
+      ...{ isArgument: true, isSecret: true, isRequired: true },
+    },
+  },
+  role: 'read',
+  run: async ({ config, clock }, { token }) => {
+    const text = token.trim()
+    if (text.length > longestOutside) {
+      throw new WrongInput(`a token has at most ${longestOutside} characters`)
+    }
+    // Loads undici, which few commands need.
+    const { judgedToken } = await import('./judged.ts')
+    const judged = await judgedToken(text, config.jwt, clock)
+    if (judged) return judged
+    throw new WrongInput(
+      'this is no JWT: three parts with dots between them, of which the first is a JSON object with alg',
+    )
+  },
+  isRefused: ({ reason }) => reason !== null,
+  text: (judged, { clock }) =>
+    [
+      verdictText(judged),
+      '',
+      aligned([
+        ['header:', shown(judged.header)],
+        ['claims:', shown(judged.claims)],
+        ...timeRows(judged, clock()),
+        ...callerRows(judged),
+      ]),
+    ].join('\n'),
+})
+
+const sentences: Readonly<Record<JwtReason, string>> = {
+  jwt_malformed: 'It is malformed, names a member twice, or has crit in its header.',
+  jwt_issuer: 'The configuration has no issuer with the name in iss.',
+  jwt_signature:
+    'Its signature doesn’t fit, or its algorithm isn’t one of the issuer’s in the configuration.',
+  jwt_audience: 'Its aud doesn’t have the audience of the configuration.',
+  jwt_expired: 'It has expired.',
+  jwt_early: 'It isn’t valid yet.',
+  jwt_claim:
+    'A claim is missing or wrong: exp, or those that the configuration names for subject, plan and account.',
+  jwt_keys: 'No one key of its issuer is for its kid and alg.',
+  jwt_callers: 'Its issuer has as many callers as maxCallers allows.',
+}
+
+/** The verdict in a sentence or two. */
+export function verdictText({ reason, failure }: JudgedToken): string {
+  if (reason === null) return 'It verifies.'
+  const why = failure === null ? '' : ` The keys can’t be fetched: ${printable(failure)}.`
+  return `It is refused (${reason}). ${sentences[reason]}${why}`
+}
+
+function timeRows({ claims }: JudgedToken, nowMs: number): string[][] {
+  return (['nbf', 'exp'] as const).flatMap((name) => {
+    const seconds = claims?.[name]
+    const isTime = typeof seconds === 'number' && Math.abs(seconds) < 8.64e12
+    return isTime ? [[`${name}:`, endText(seconds * 1_000, nowMs)]] : []
+  })
+}
+
+function callerRows({ caller }: JudgedToken): string[][] {
+  if (!caller) return []
+  return Object.entries({
+    'its key': caller.id,
+    name: caller.name,
+    subject: caller.subject,
+    plan: caller.plan,
+    account: caller.account ?? 'none',
+  }).map(([name, value]) => [`${name}:`, printable(value)])
+}
+
+function shown(members: object | null): string {
+  return members === null ? 'can’t be read' : printable(JSON.stringify(members))
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../../../../shared/clock.ts'
+import { outsiderOf } from '../../../front/jwt/claims.ts'
+import { unverified, type Unverified } from '../../../front/jwt/form.ts'
+import { Issuer } from '../../../front/jwt/issuer.ts'
+import { LiveKeys } from '../../../front/jwt/live-keys.ts'
+import type { JwtSettings } from '../../../front/jwt/settings.ts'
+import type { JwtReason } from '../../../front/jwt/verify.ts'
+import { outsideId } from '../../../front/keys/outside-callers.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** A token, and what a gateway with a configuration would make of it. */
+export type JudgedToken = Readonly<{
+  header: Members
+  claims: Members | null
+  /** Why a gateway would refuse it; `null` if it verifies. */
+  reason: JwtReason | null
+  /** Why the keys of its issuer couldn't be fetched. */
+  failure: string | null
+  /** Whose it would be, verified or not; `null` if its claims don't say so, or its issuer isn't in the configuration. */
+  caller: Readonly<{
+    id: string
+    name: string
+    issuer: string
+    subject: string
+    plan: string
+    account: string | null
+  }> | null
+}>
+
+/** Reads a token, and verifies it by the keys of its issuer as they are now; `undefined` if it isn't a JWT. */
+export async function judgedToken(
+  token: string,
+  all: readonly JwtSettings[],
+  clock: Clock,
+): Promise<JudgedToken | undefined> {
+  const given = unverified(token)
+  if (!given) return undefined
+  const { header, claims } = given
+  const settings = all.find(({ issuer }) => issuer === claims?.['iss'])
+  const shown = { header: plain(header), claims: claims ? plain(claims) : null, failure: null }
+  if (!claims) return { ...shown, reason: 'jwt_malformed', caller: null }
+  if (!settings) return { ...shown, reason: 'jwt_issuer', caller: null }
+  const caller = callerOf(settings, claims)
+  return { ...shown, ...(await verdictOn(token, given, settings, clock)), caller }
+}
+
+async function verdictOn(
+  token: string,
+  given: Unverified,
+  settings: JwtSettings,
+  clock: Clock,
+): Promise<Pick<JudgedToken, 'reason' | 'failure'>> {
+  const keys = new LiveKeys({ source: settings.keys, clock, trouble: () => undefined })
+  try {
+    await keys.fetch()
+    const issuer = new Issuer(settings, keys, await import('jose'), clock)
+    const judgement = await issuer.judge(token, given)
+    const { failure = null } = keys.state
+    if (judgement === 'never') return { reason: 'jwt_keys', failure }
+    return { reason: typeof judgement === 'string' ? judgement : null, failure }
+  } finally {
+    keys.close()
+  }
+}
+
+function callerOf(settings: JwtSettings, claims: Members): JudgedToken['caller'] {
+  const outsider = outsiderOf(settings, claims, { isTrusted: false })
+  if (!outsider) return null
+  const { issuer, subject, name, plan, account = null } = outsider
+  return { id: outsideId(outsider), name, issuer, subject, plan, account }
+}
+
+/** Members as JSON has them: whole numbers were read exactly. */
+function plain(members: Members): Members {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? Number(value) : value,
+    ]),
+  )
+}
