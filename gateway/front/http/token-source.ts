@@ -1,11 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { logOf } from '../../../shared/request-log.ts'
 import { authorization } from './key-header.ts'
-
-const longestToken = 512
-
-/** The most characters of a token where those of others than the house are taken. */
-export const longestOutside = 8_192
+import { longestToken } from './token-length.ts'
 
 const token = '[A-Za-z0-9\\-._~+/]+=*'
 const alone = new RegExp(`^${token}$`)

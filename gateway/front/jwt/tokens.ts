@@ -1,4 +1,4 @@
-import { longestOutside } from '../http/token-source.ts'
+import { longestOutside } from '../http/token-length.ts'
 import { Caller } from '../keys/caller.ts'
 import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
 import { tokenName } from '../keys/token.ts'

@@ -1,6 +1,6 @@
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
-import { longestOutside } from '../../../front/http/token-source.ts'
+import { longestOutside } from '../../../front/http/token-length.ts'
 import type { JwtReason } from '../../../front/jwt/verify.ts'
 import { anyText } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
