@@ -70,6 +70,8 @@ async function startPlace(t: Test): Promise<Place> {
     })
   const [first, second, next] = [await start(), await start(), await start()]
   const receiver = await start()
+  const keySet = join(folder, 'jwks.json')
+  writeFileSync(keySet, '{ "keys": [] }')
   const pair = pairFor(t)
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
     targets: `[ "${first.url}", "${second.url}" ]`,
@@ -85,6 +87,7 @@ plans:
   free: { perMinute: 2, perDay: 1000, shadow: { perMinute: 1 } }
   pro: { perMinute: unlimited, perDay: unlimited, perMonth: { limit: 1000, beyond: meter, upTo: 200% } }
 bans: { strikes: 1, grace: 1ms }
+jwt: [ { issuer: https://login.example/, audience: a, keys: ${keySet}, plan: free } ]
 notices: [ { to: "${receiver.url}", secret: a-secret-of-16-characters } ]
 deprecations: [ { operation: "GET /v1/pets/{petId}", since: 2025-12-05 } ]`,
   })

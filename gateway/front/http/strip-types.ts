@@ -4,11 +4,13 @@ import { Worker } from 'node:worker_threads'
 /** In plain JavaScript, because a thread runs it as it stands. */
 const code = `const { stripTypeScriptTypes } = require('node:module')
 const { parentPort, workerData } = require('node:worker_threads')
-parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text)))`
+const comments = /^[ \\t]*[/][*][*][^]*?[*][/][ \\t]*\\n/gm
+parentPort.postMessage(workerData.map((text) => stripTypeScriptTypes(text.replace(comments, ''))))`
 
 /**
  * Strips the types of TypeScript files, by Node itself. In a thread of its own, which ends with the work: the first file
- * takes 40 ms and 30 MB, and Node warns of an experiment.
+ * takes 40 ms and 30 MB, and Node warns of an experiment. The comments above things go, too: they are 9 % of what browsers
+ * would load.
  */
 export async function stripTypes(texts: readonly string[]): Promise<string[]> {
   const execArgv = ['--disable-warning=ExperimentalWarning']
