@@ -233,7 +233,6 @@ class Stages {
     const { label, cost, answerCost, upstream = '', isFree = false, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
-    if (answerCost) front.quotas.expectAdjustments()
     const ended = answerCost ? adjusting(front, record) : record
     const share = this.#opened.upstreams.get(upstream)?.share
     return { label, cost, answerCost, share, ended, answer }

@@ -56,7 +56,10 @@ export class TroublesModel {
     more: { seen?: Seen; owed?: Owed; least?: number; included?: Limits },
   ): string {
     this.#roll(now, limits.perSecond !== undefined)
-    if (more.seen) this.#heal(more.seen, now)
+    const lost = more.seen ? this.#heal(more.seen, now) : 0
+    const included = more.included && this.included(more.included)
+    const day = this.windows.day.number
+    if (lost > 0) this.#meter(day, lost, included, numberIn(this.windows))
     if (more.owed) this.#settle(more.owed)
     const fits = windows.every((window) => {
       const most = limitOf(limits, window) + this.granted(window.name)
@@ -64,8 +67,7 @@ export class TroublesModel {
     })
     if (Math.max(cost, more.least ?? 0) > 0 && !fits) return 'refused'
     for (const { name } of windows) this.windows[name].counted += cost
-    const included = more.included && this.included(more.included)
-    if (cost > 0) this.#meter(this.windows.day.number, cost, included, numberIn(this.windows))
+    if (cost > 0) this.#meter(day, cost, included, numberIn(this.windows))
     return 'admitted'
   }
 
@@ -108,7 +110,8 @@ export class TroublesModel {
     now: number,
   ): void {
     this.#roll(now)
-    if (seen) this.#heal(seen, now)
+    const lost = seen ? this.#heal(seen, now) : 0
+    if (lost > 0) this.#meter(this.windows.day.number, lost, included, numberIn(this.windows))
     const before = this.used('day')
     const isReset = admission.generation < this.#resetGeneration
     for (const window of windows) {
@@ -176,8 +179,9 @@ export class TroublesModel {
     for (const { name } of windows) Object.assign(this.windows[name], { counted: 0, back: 0 })
   }
 
-  #heal(seen: Seen, now: number): void {
-    if (seen.generation < this.generation) return
+  #heal(seen: Seen, now: number): number {
+    if (seen.generation < this.generation) return 0
+    const before = this.used('day')
     if (seen.generation > this.generation) {
       this.generation = seen.generation
       this.#empty()
@@ -189,6 +193,7 @@ export class TroublesModel {
       count.counted = Math.max(count.counted, other.counted)
       count.back = Math.max(count.back, other.givenBack)
     }
+    return this.used('day') - before
   }
 
   #settle(owed: Owed): void {
@@ -197,7 +202,7 @@ export class TroublesModel {
     const before = this.used('day')
     for (const window of windows) {
       const [count, more] = [this.windows[window.name], countIn(owed, window)]
-      if (owed.generation < this.generation || count.number !== more.number) continue
+      if (owed.generation < this.#resetGeneration || count.number !== more.number) continue
       count.counted += more.counted
       count.back = Math.min(count.counted, count.back + more.givenBack)
     }

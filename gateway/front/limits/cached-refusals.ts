@@ -7,8 +7,8 @@ import type { BanRules } from './conduct.ts'
 import { neededBy, type Decision, type Seen } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
-/** The longest that a full window is cached where an answer that has cost less than its estimate makes room in it. */
-const adjustedForMs = 1_000
+/** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
+const fullForMs = 1_000
 
 /** The windows whose refusals hold until they end, but for answers that cost less: no other points come back to them. */
 const finalWindows = steadyWindows.filter(({ comesBack }) => !comesBack)
@@ -36,12 +36,10 @@ export type Now = Readonly<{ nowMs: number; lagMs: number }>
 /**
  * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute (or another window to
  * which no points come back) of a plan without bans, where a refusal isn't a strike. A ban holds until it ends or an
- * operator ends it, a full window until its end, or for a second where answers tell costs.
+ * operator ends it, a full window for a second: answers that tell costs may make room in it, also those of other gateways.
  */
 export class CachedRefusals {
   readonly #size: number
-  /** Whether answers tell what their requests have cost, on this gateway or another one. */
-  isAdjusted = false
   /** By key. */
   #banEndsMs: BoundedMap<number>
   /** The counters of quotas of which a final window is used up, and the store's time then. */
@@ -66,7 +64,7 @@ export class CachedRefusals {
   /** The refusal for a full window; `undefined` as soon as the store's clock may be in the next one. */
   forFullWindow(
     { quota }: Asker,
-    { limits, bans, least }: DecisiveTerms,
+    { limits, included, bans, least }: DecisiveTerms,
     cost: number,
     now: () => Now,
   ): Decision | undefined {
@@ -75,9 +73,10 @@ export class CachedRefusals {
     const window = full && fullWindow(full.seen, limits)
     if (!window) return undefined
     const { nowMs, lagMs } = now()
-    const forMs = this.isAdjusted ? adjustedForMs : Infinity
-    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + forMs)
-    return nowMs + lagMs < endMs ? { ...refusal(full.seen, nowMs, cost), least } : undefined
+    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + fullForMs)
+    return nowMs + lagMs < endMs
+      ? { ...refusal(full.seen, nowMs, cost), least, included }
+      : undefined
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
@@ -90,6 +89,11 @@ export class CachedRefusals {
     // A refusal by limits with a grant isn't cached: the limits at hand would be others.
     else if (verdict === 'refused' && !bans && !granted && fullWindow(seen, limits))
       this.#full.set(quota, { seen, nowMs })
+  }
+
+  /** A request of a quota has cost less than it was counted. */
+  hasRoom(quota: string): void {
+    this.#full.delete(quota)
   }
 
   banned(id: string, untilMs: number): void {

@@ -1,4 +1,4 @@
-import { numberOf } from './counters.ts'
+import { numberOf, usedIn } from './counters.ts'
 import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
@@ -150,7 +150,8 @@ function stateOf(
 }
 
 function beyondBy(decision: Decision, window: Window, included: number): number {
-  return Math.max(0, usedBy(decision, window) - included)
+  // The counters alone: the shares of other gateways during an outage may not have been used.
+  return Math.max(0, usedIn(decision.seen, window) - included)
 }
 
 function remainingIn(

@@ -31,7 +31,13 @@ export function hasLimits(own: LimitSettings): boolean {
 export function limitFrom(setting: LimitSetting | undefined): number | undefined {
   if (typeof setting !== 'object') return setting === 'unlimited' ? Infinity : setting
   if (setting.upTo === 'unlimited') return Infinity
-  return Math.floor((setting.limit * Number.parseFloat(setting.upTo)) / 100)
+  return Number((BigInt(setting.limit) * thousandthsOf(setting.upTo)) / 100_000n)
+}
+
+/** A percentage in thousandths: fractions of numbers would lose a point here and there. */
+function thousandthsOf(percentage: string): bigint {
+  const [whole = '', fraction = ''] = percentage.replace('%', '').split('.')
+  return BigInt(whole + fraction.padEnd(3, '0'))
 }
 
 /** The limits beyond which points are metered; `undefined` where none are. */

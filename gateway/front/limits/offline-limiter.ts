@@ -11,10 +11,19 @@ import {
   type Counters,
 } from './counters.ts'
 import { raised, type Granted } from './grants.ts'
-import { limitOf, type Limits } from './limits.ts'
+import { limitOf, noLimits, type Limits } from './limits.ts'
 import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
-import { adjust, newQuota, step, type Ask, type Decision, type Owed, type Seen } from './step.ts'
+import {
+  adjust,
+  includedIn,
+  newQuota,
+  step,
+  type Ask,
+  type Decision,
+  type Owed,
+  type Seen,
+} from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
 /** A gateway's conduct during an outage: it decides for its own share, admits everything, or admits nothing. */
@@ -70,6 +79,7 @@ export class OfflineLimiter {
       ...asked,
       cost: denied ? 0 : cost,
       limits: share,
+      included: includedIn(asked, granted),
       parts,
       seen: usage.base,
       owed: undefined,
@@ -134,7 +144,7 @@ export class UnsettledUsage {
   /** The counters that the store gave last, before the outage. */
   readonly base: Seen | undefined
   readonly #reporter: Reporter
-  /** Admitted or given back, and in no report yet: one entry for each day, the oldest first. */
+  /** Admitted or given back, and in no report yet: one entry for each day and for what is included, the oldest first. */
   readonly #unreported: Report[] = []
   /** The report that the store hasn't acknowledged. */
   #report: Owed | undefined
@@ -167,8 +177,7 @@ export class UnsettledUsage {
   }
 
   #note(more: Report): void {
-    const day = numberOf(more, dayWindow)
-    const same = this.#unreported.findIndex((each) => numberOf(each, dayWindow) === day)
+    const same = this.#unreported.findIndex((each) => areAlike(each, more))
     const before = this.#unreported[same]
     if (before) this.#unreported[same] = sumOf(more, before)
     else this.#unreported.push(more)
@@ -212,8 +221,15 @@ function sumOf(one: Report, other: Report): Report {
     const present = parts.get(name)
     parts.set(name, present ? sumOfReports(counters, present) : counters)
   }
-  const included = one.included ?? other.included
+  const { included } = one
   return { ...sumOfReports(one, other), parts: parts.size > 0 ? parts : undefined, included }
+}
+
+/** Whether two reports are of one day, and of plans that include the same: the keys of an account may have several plans. */
+function areAlike(one: Report, other: Report): boolean {
+  if (numberOf(one, dayWindow) !== numberOf(other, dayWindow)) return false
+  const [included, others] = [one.included ?? noLimits, other.included ?? noLimits]
+  return windows.every((window) => limitOf(included, window) === limitOf(others, window))
 }
 
 function copiesOf(parts: PartCounters | undefined): PartCounters | undefined {

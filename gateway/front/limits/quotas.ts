@@ -142,11 +142,6 @@ export class Quotas {
     return !(decision instanceof Promise) && decision.verdict === 'banned'
   }
 
-  /** Some routes go by what answers tell: full windows may have room again before they end. */
-  expectAdjustments(): void {
-    this.#cachedRefusals.isAdjusted = true
-  }
-
   /** Gives the points of a request back to its windows, because the request could not be answered. */
   giveBack(quota: string, decision: Decision): Promise<void> {
     return this.adjust(quota, decision, unanswered(decision.cost))
@@ -162,7 +157,8 @@ export class Quotas {
       const seen = this.#seen.get(quota)
       const admission = { counters, parts: countersByPart(parts), seen, included }
       const present = await this.#store.adjust(quota, adjustment, admission)
-      if (seen && areLater(present, seen)) overwrite(seen, present)
+      if (seen && areLater(present, seen)) takeOver(seen, present)
+      if (adjustment.points < 0) this.#cachedRefusals.hasRoom(quota)
     } catch {
       // If only the answer was lost, the points are adjusted twice.
       if (this.#store.isLocal) return
@@ -270,8 +266,7 @@ export class Quotas {
       last = { ...copyOf(seen), bannedUntilMs: 0, granted, parts: undefined }
       this.#seen.set(quota, last)
     } else if (areLater(seen, last)) {
-      if (seen.generation > last.generation) last.parts = undefined
-      overwrite(last, seen)
+      takeOver(last, seen)
       last.granted = granted
     }
     if (parts && seen.generation === last.generation) rememberParts(last, parts)
@@ -283,6 +278,12 @@ export class Quotas {
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
+}
+
+/** Takes later counters over. Those of parts don't outlive a reset. */
+function takeOver(last: LastSeen, counters: Counters): void {
+  if (counters.generation > last.generation) last.parts = undefined
+  overwrite(last, counters)
 }
 
 function rememberParts(last: LastSeen, states: readonly PartState[]): void {

@@ -134,12 +134,13 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const needed = neededBy(ask)
   roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
   const conduct = state.conducts?.get(key) ?? newConduct()
-  if (ask.seen) heal(state, ask.seen, nowMs, conduct)
+  const healed = ask.seen ? heal(state, ask.seen, nowMs, conduct) : 0
+  const granted = state.grants && grantedIn(state.grants, state)
+  const included = includedIn(ask, granted)
+  if (healed > 0) noteBeyond(state, state, healed, included)
   if (ask.owed) settle(state, ask.owed, nowMs)
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
-  const granted = state.grants && grantedIn(state.grants, state)
-  const included = includedIn(ask, granted)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
@@ -237,7 +238,8 @@ export function adjust(
 ): void {
   // An admission of cost 0 may have begun windows that weren't kept.
   roll(state, nowMs)
-  if (seen) heal(state, seen, nowMs)
+  const healed = seen ? heal(state, seen, nowMs) : 0
+  if (healed > 0) noteBeyond(state, state, healed, included)
   const before = usedIn(state, dayWindow)
   if (admission.generation >= (state.resetGeneration ?? 0)) {
     const seenParts = seen?.generation === state.generation ? seen.parts : undefined
@@ -279,9 +281,13 @@ export function roll(state: QuotaState, nowMs: number, countsBrief = false): voi
   if (state.parts && numberOf(state, longest) !== month) state.parts = undefined
 }
 
-/** Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. */
-function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = newConduct()): void {
-  if (seen.generation < state.generation) return
+/**
+ * Takes the larger of the stored counters and those that a gateway has seen: a store may have lost writes. Gives the points
+ * of the day that it had lost.
+ */
+function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = newConduct()): number {
+  if (seen.generation < state.generation) return 0
+  const before = usedIn(state, dayWindow)
   if (seen.generation > state.generation) {
     state.generation = seen.generation
     empty(state)
@@ -291,6 +297,7 @@ function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = newConduct
   }
   takeLarger(state, seen)
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
+  return usedIn(state, dayWindow) - before
 }
 
 /** Adds the points that a gateway admitted without the store: to windows that still run, else to what is past. */
@@ -299,7 +306,7 @@ function settle(state: QuotaState, owed: Owed, nowMs: number): void {
   if (owed.number <= (settled.get(owed.by) ?? 0)) return
   settled.set(owed.by, owed.number)
   const before = usedIn(state, dayWindow)
-  if (owed.generation >= state.generation) {
+  if (owed.generation >= (state.resetGeneration ?? 0)) {
     addReport(state, owed)
     settleParts(state, owed.parts, nowMs)
   }

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import { noLimits } from '../../../gateway/front/limits/limits.ts'
 import type { WhenUnreachable } from '../../../gateway/front/limits/offline-limiter.ts'
+import { operationPart } from '../../../gateway/front/limits/parts.ts'
 import { Quotas } from '../../../gateway/front/limits/quotas.ts'
 import type { Decision } from '../../../gateway/front/limits/step.ts'
 import type { QuotaStore } from '../../../gateway/front/limits/store.ts'
@@ -63,7 +65,7 @@ async function fleetWith(
     return [hourUsed, dayUsed, monthUsed]
   }
   return {
-    ...{ gateway, store, quota, ask, admits, used },
+    ...{ gateway, store, quota, terms, ask, admits, used },
     cutOff: () => void (isDown = true),
     setTime: (ms: number) => void (now = ms),
     reconnect: async () => {
@@ -164,6 +166,17 @@ for (const [position, name] of names.entries()) {
       t.strictSame(await used(), [9, 9, 9])
       await ask(1)
       t.strictSame(await used(), [10, 10, 10])
+    })
+
+    void t.test('what an answer cost after a reset leaves operations empty', async (t) => {
+      const { gateway, ask, terms, quota, store } = await fleetWith(t, name)
+      const part = operationPart('exports', { ...noLimits, perMonth: 5 })
+      const admitted = await gateway.decide({ id: 'k', quota }, { ...terms, parts: [part] }, 5)
+      await store.reset(quota)
+      await gateway.adjust(quota, admitted, { points: 1, isAnswered: true })
+      await ask(1)
+      const after = await gateway.decide({ id: 'k', quota }, { ...terms, parts: [part] }, 5)
+      t.equal(after.verdict, 'admitted')
     })
 
     void t.test('points come back to it, whoever has admitted them', async (t) => {

@@ -35,13 +35,24 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   end
 
   -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
-  local healed, conductChanged, isSeenOld = false, false, false
+  local healed, conductChanged, isSeenOld, lost = false, false, false, 0
   if seen ~= '' and (seen ~= stored or seenBan > 0) then
     --include heal.lua
     local isNewer
-    isSeenOld, healed, isNewer = heal(hash, counters, countersFrom(seen))
+    isSeenOld, healed, isNewer, lost = heal(hash, counters, countersFrom(seen))
     if isNewer and bannedUntil > 0 then bannedUntil, conductChanged = 0, true end
     if not isSeenOld and seenBan > bannedUntil then bannedUntil, conductChanged = seenBan, true end
+  end
+
+  local granted, isGranted = {}, false
+  if grants then
+    for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
+      if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
+    end
+  end
+  if lost > 0 and included then
+    --include beyond.lua
+    noteBeyond(hash, counters, counters, lost, withGranted(included, granted))
   end
 
   -- Settle: add the points that were admitted without the store, once for each report.
@@ -54,7 +65,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       call('HSET', hash, 's:' .. by, number)
       report, healed = countersFrom(report), true
       local before = usedIn(counters, dayWindow)
-      if report.generation - counters.generation >= 0 then
+      local isOld = report.generation - counters.generation < 0
+      if not isOld or report.generation - (call('HGET', hash, 'r') or 0) >= 0 then
         addReport(counters, report)
         for name, text in string.gmatch(ofParts, '&(%l+:[^=]+)=([^&]*)') do
           local part, points = partOf(hash, name, counters, false), countersFrom(text)
@@ -77,13 +89,6 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         --include beyond.lua
         noteBeyond(hash, counters, report, points, reported, past)
       end
-    end
-  end
-
-  local granted, isGranted = {}, false
-  if grants then
-    for name, number, points in string.gmatch(grants, '(%a+):(%d+):(%d+)') do
-      if numberOf(counters, windowNamed[name]) == number + 0 then granted[name], isGranted = points, true end
     end
   end
 

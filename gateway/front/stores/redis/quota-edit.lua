@@ -53,7 +53,9 @@ if change == 'adjust' then
   -- An admission of cost 0 may have begun windows that weren't kept.
   local isNewDay = begin()
   local isSeenOld = ARGV[6] == ''
-  if not isSeenOld then isSeenOld = heal(hash, counters, countersFrom(ARGV[6])) end
+  local limits, lost, _ = ARGV[8] ~= '' and ARGV[8] or nil, 0, nil
+  if not isSeenOld then isSeenOld, _, _, lost = heal(hash, counters, countersFrom(ARGV[6])) end
+  if lost > 0 then noteBeyond(hash, counters, counters, lost, limits) end
   local isReset = false
   if counters.generation - admission.generation ~= 0 then
     isReset = admission.generation - (call('HGET', hash, 'r') or 0) < 0
@@ -71,7 +73,6 @@ if change == 'adjust' then
   end
   local left = points - (usedIn(counters, dayWindow) - ofDay)
   if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
-  local limits = ARGV[8] ~= '' and ARGV[8] or nil
   noteBeyond(hash, counters, admission, points, limits, call('HGET', hash, 'p'))
   if isNewDay or not stored then keepFor(lifetime(counters, true)) end
   return text

@@ -55,7 +55,13 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
 /** The limit that refuses in the end, where points are metered beyond those that are included. */
 function refusing(setting: unknown): unknown {
   const { limit, upTo } = section(setting)
-  if (typeof limit !== 'number' || typeof upTo !== 'string' || !isUpTo(upTo)) return setting
+  if (
+    !Number.isSafeInteger(limit) ||
+    typeof limit !== 'number' ||
+    typeof upTo !== 'string' ||
+    !isUpTo(upTo)
+  )
+    return setting
   const most = limitFrom({ limit, beyond: 'meter', upTo }) ?? Infinity
   return most === Infinity ? 'unlimited' : most
 }

@@ -62,7 +62,7 @@ export const exportUsage = operation({
     Listed.inOrder(lines, ({ estimated, beyond, ...line }) => ({
       ...line,
       estimated: estimated || undefined,
-      ...(beyond > 0 ? { included: line.points - beyond, beyond } : {}),
+      ...(beyond !== 0 ? { included: line.points - beyond, beyond } : {}),
     })),
   csv,
   text: table,
