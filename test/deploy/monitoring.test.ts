@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -71,7 +72,8 @@ async function startPlace(t: Test): Promise<Place> {
   const [first, second, next] = [await start(), await start(), await start()]
   const receiver = await start()
   const keySet = join(folder, 'jwks.json')
-  writeFileSync(keySet, '{ "keys": [] }')
+  const { publicKey } = generateKeyPairSync('ed25519')
+  writeFileSync(keySet, JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }))
   const pair = pairFor(t)
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
     targets: `[ "${first.url}", "${second.url}" ]`,
