@@ -9,6 +9,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../shared/clock.ts'
 import { letArrive } from '../shared/node/linger.ts'
 import { jsonType, type RefusalCode } from '../shared/refusal.ts'
+import { durationFrom } from '../shared/units.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './front/config/config.ts'
 import { openTollgate, type AppOptions } from './office/app/open.ts'
@@ -19,6 +20,7 @@ import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
 import { openWings } from './wings.ts'
 import { guard } from './front/guard.ts'
+import { OwnCallers, type FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { GuardedRoute } from './front/request-record.ts'
 import type { Stores } from './front/stores/stores.ts'
@@ -73,11 +75,24 @@ export interface TollgateOptions {
    * gets 503.
    */
   readonly keyOf?: (request: FastifyRequest) => string | undefined
+  /**
+   * Finds the caller of a token that is no key of Tollgate's. `undefined` is a refusal with 401. If it throws, or gives a caller
+   * that can't be, the request gets 503. It is asked once at a time about a token.
+   */
+  readonly callers?: FindCaller
+  /** How long an answer of `callers` counts, such as `30s`; `1m` by default, and `0s` asks at each request. */
+  readonly cacheFor?: string
   /** Makes the body of a refusal, for an app whose errors don't look like `{ code, message, status }`. */
   readonly refuse?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown
 }
 
-const optionNames = ['config', 'loaded', 'stores', 'secret', 'clock', 'keyOf', 'refuse'] as const
+const optionNames = [
+  ...(['config', 'loaded', 'stores', 'secret', 'clock'] as const),
+  ...(['keyOf', 'callers', 'cacheFor', 'refuse'] as const),
+] as const
+
+/** How long an answer of an app's function counts by default. */
+const usualCacheMs = 60_000
 
 /** Fastify adds these to the options of every plugin. */
 const fastifyOptions = ['logLevel', 'logSerializers']
@@ -96,16 +111,20 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const { config, warnings } = loaded
   requireFit(app, config)
   makeIdsUnique(app)
-  const { secret, clock = Date.now, keyOf, refuse, stores } = options
-  for (const [name, option] of Object.entries({ keyOf, refuse })) {
+  const { secret, clock = Date.now, keyOf, callers, refuse, stores } = options
+  for (const [name, option] of Object.entries({ keyOf, callers, refuse })) {
     if (option === undefined || typeof option === 'function') continue
     throw new TypeError(`Tollgate’s option "${name}" must be a function, got ${typeof option}`)
   }
+  const cacheForMs = cacheTimeOf(options)
   const { log, server } = app
   const weakness = secretWarning(secret)
   if (weakness) log.warn(weakness)
   for (const warning of warnings) log.warn(warning)
-  const { front, office, close } = await openWings({ config, stores, secret, clock, log })
+  const { front, office, close } = await openWings({
+    ...{ config, stores, secret, clock, log },
+    hasOwnCallers: callers !== undefined,
+  })
   let isClosed = false
   app.addHook('onClose', () => {
     isClosed = true
@@ -116,12 +135,21 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     front.upstreams.cutTunnels()
     done()
   })
+  const ownCallers =
+    callers &&
+    new OwnCallers({
+      ...{ findCaller: callers, cacheForMs, callers: front.outsideCallers },
+      ...{ plans: config.plans, clock },
+      failed: (err, id) =>
+        log.error({ id, err }, 'Tollgate’s option "callers" has failed: the request gets 503'),
+    })
   const { change } = await guard(app, {
     config,
     front,
     sign: secret ? signer(secret) : undefined,
     clock,
     keyOf,
+    ownCallers,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],
   })
   const wings = { front, office, server, secret, clock, log }
@@ -151,6 +179,20 @@ function configFrom(options: TollgateOptions): AppOptions['loaded'] & Pick<Loade
   throw new TypeError(
     'Tollgate needs the option "config": the path of a configuration file, or its content as an object',
   )
+}
+
+/** How long an answer of the app's function counts. */
+function cacheTimeOf({ callers, cacheFor }: TollgateOptions): number {
+  if (cacheFor === undefined) return usualCacheMs
+  if (!callers)
+    throw new TypeError('Tollgate’s option "cacheFor" is for "callers", which isn’t given')
+  const timeMs = typeof cacheFor === 'string' ? durationFrom(cacheFor) : undefined
+  if (timeMs === undefined) {
+    throw new TypeError(
+      `Tollgate’s option "cacheFor" must be a duration such as "30s", got ${JSON.stringify(cacheFor)}`,
+    )
+  }
+  return timeMs
 }
 
 /** Throws a sentence if an app can't work with Tollgate; Fastify's own errors would be less clear. */

@@ -42,7 +42,8 @@ export type FrontOptions = Readonly<{
 /** The callers, with what they have used up. */
 type Callers = Readonly<{
   directory: KeyDirectory
-  /** Those who vouch for callers without keys of the house. */
+  /** Those whose keys are known elsewhere, and who vouches for them. */
+  outsideCallers: OutsideCallers
   issuers: Issuers
   quotas: Quotas
   strangers: Strangers
@@ -163,7 +164,7 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
     },
   })
   closers.add(() => directory.close())
-  const issuers = openIssuers(opening, directory, records)
+  const { outsideCallers, issuers } = openOutside(opening, directory, records)
   const tunnels = new Tunnels({
     directory,
     quotas: { isBanned: (caller) => quotas.isBanned(caller) },
@@ -198,7 +199,7 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
   closers.add(() => earnedBans.close())
-  return { directory, issuers, tunnels, quotas, strangers, earnedBans }
+  return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans }
 }
 
 function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {
@@ -212,9 +213,13 @@ function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecord
   return records
 }
 
-function openIssuers(opening: Opening, directory: KeyDirectory, records: OutsideRecords): Issuers {
+function openOutside(
+  opening: Opening,
+  directory: KeyDirectory,
+  records: OutsideRecords,
+): Pick<Callers, 'outsideCallers' | 'issuers'> {
   const { stores, meters, clock, log, closers } = opening
-  const callers = new OutsideCallers({
+  const outsideCallers = new OutsideCallers({
     store: stores.keys,
     quota: stores.quota,
     directory,
@@ -223,9 +228,9 @@ function openIssuers(opening: Opening, directory: KeyDirectory, records: Outside
     outdated: (key, err) => log.error({ key, err }, 'the record of a caller is not up to date'),
   })
   const denied = (reason: string): void => meters.jwtRefusals.add(reason, '')
-  const issuers = new Issuers({ callers, records, clock, log, denied })
+  const issuers = new Issuers({ callers: outsideCallers, records, clock, log, denied })
   closers.add(() => issuers.close())
-  return issuers
+  return { outsideCallers, issuers }
 }
 
 function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening['trouble']> {

@@ -10,6 +10,8 @@ import { deprecationFinder } from './config/deprecations.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { Via } from './http/via.ts'
 import type { OutsideFinder } from './keys/outside-callers.ts'
+import { oneOf } from './keys/outside-finders.ts'
+import type { OwnCallers } from './keys/own-callers.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { forwardTo } from './forwarding/route-forwarding.ts'
@@ -45,6 +47,8 @@ export type GuardOptions = Readonly<{
   clock: Clock
   /** An app's own way to find the key of a request. */
   keyOf?: KeyOf | undefined
+  /** Finds the callers that an app knows itself. */
+  ownCallers?: OwnCallers | undefined
   /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
   /** Whether the app is the gateway's own, without other routes. */
@@ -118,6 +122,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       }
       const before = inForce
       inForce = next
+      if (options.ownCallers) options.ownCallers.plans = config.plans
       void before.underWay?.whenNone().then(() => before.close())
     },
   }
@@ -161,8 +166,9 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   return { stages, routes, underWay, close }
 }
 
-async function open({ config, front }: GuardOptions): Promise<Opened> {
+async function open({ config, front, ownCallers }: GuardOptions): Promise<Opened> {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
+  const jwt = await front.issuers.open(config.jwt)
   const upstreams = new Map(
     [...config.upstreams].map(([name, settings]) => [name, front.upstreams.acquire(settings)]),
   )
@@ -170,7 +176,7 @@ async function open({ config, front }: GuardOptions): Promise<Opened> {
     upstreams,
     tracer: traced?.tracer,
     trustedProxies: new Ranges(config.trustedProxies),
-    outside: await front.issuers.open(config.jwt),
+    outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     unanswered(record) {
       const { caller, standing } = record
       if (!caller || !standing) return

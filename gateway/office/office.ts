@@ -23,6 +23,8 @@ export type OfficeOptions = Readonly<{
   config: Config
   /** The other workers of this gateway. */
   siblings?: Siblings | undefined
+  /** Whether an app knows callers itself. */
+  hasOwnCallers?: boolean | undefined
   /** Closes the ledger's days in a thread; without it, this one does. */
   closeDays?: ((nowMs: number) => Promise<void>) | undefined
   clock: Clock
@@ -59,7 +61,7 @@ export type OperatedGateway = Readonly<{
 
 /** Opens the office of a front, and listens to its events. */
 export function openOffice(front: Front, options: OfficeOptions): Office {
-  const { config, siblings, clock, log } = options
+  const { config, siblings, hasOwnCallers = false, clock, log } = options
   const { closeDays = (nowMs: number) => closeDueDays(front.stores, nowMs) } = options
   const { stores, self, member } = front
   const closers = new Closers()
@@ -128,11 +130,11 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   closers.add(() => mirrors.end())
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
   closers.add(() => comparisons.stop())
-  let isNeeded = config.jwt.length > 0
+  let hasIssuers = config.jwt.length > 0
   const unusedCallers = new UnusedCallers({
     stores,
     self: { id: member().id, name: self.name },
-    isNeeded: () => isNeeded,
+    isNeeded: () => hasOwnCallers || hasIssuers,
     noted: noterFor(stores.audit, 'gateway', clock),
     clock: () => front.quotas.nowMs,
     failed: (err) => log.error({ err }, 'unused records can’t be taken away; it is tried again'),
@@ -147,7 +149,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     certificateEnds,
     unusedCallers,
     change(config) {
-      isNeeded = config.jwt.length > 0
+      hasIssuers = config.jwt.length > 0
       mirrors.change(config)
       notices.change(config)
     },

@@ -1,5 +1,4 @@
-import { printable } from '../../../shared/printable.ts'
-import type { Outsider, Voucher } from '../keys/outsider.ts'
+import { isSubject, nameOf, type Outsider, type Voucher } from '../keys/outsider.ts'
 import { isLine } from '../keys/settings.ts'
 import type { JwtSettings, PlanOfClaims } from './settings.ts'
 
@@ -8,8 +7,6 @@ export const leewaySeconds = 60
 
 /** The kind of the records of callers with tokens. */
 export const jwtKind = 'jwt'
-
-const longestText = 255
 
 export type Claims = Readonly<Record<string, unknown>>
 
@@ -31,15 +28,13 @@ export function outsiderOf(
   return { kind: jwtKind, issuer, subject, name: named, plan, account, untilMs, by }
 }
 
-/** The subject of claims: 1 to 255 characters, none of them a control character. */
+/** The subject of claims. */
 export function subjectOf(
   { subject: claim }: Pick<JwtSettings, 'subject'>,
   claims: Claims,
 ): string | undefined {
   const subject = claims[claim]
-  if (typeof subject !== 'string' || subject === '' || subject.length > longestText)
-    return undefined
-  return /\p{Cc}|\p{Cs}/u.test(subject) ? undefined : subject
+  return typeof subject === 'string' && isSubject(subject) ? subject : undefined
 }
 
 function planOf({ claim, is, otherwise }: PlanOfClaims, claims: Claims): string | undefined {
@@ -49,9 +44,4 @@ function planOf({ claim, is, otherwise }: PlanOfClaims, claims: Claims): string 
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && isLine(value)
-}
-
-/** The name of a record by its subject, which may have characters that nobody sees. */
-function nameOf(subject: string): string {
-  return isLine(subject) ? subject : `“${printable(subject)}”`.slice(0, longestText)
 }

@@ -1,7 +1,7 @@
 import { longestOutside } from '../http/token-length.ts'
 import { Caller } from '../keys/caller.ts'
+import { LookUps } from '../keys/look-ups.ts'
 import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
-import { tokenName } from '../keys/token.ts'
 import { unverified } from './form.ts'
 import type { Issuer } from './issuer.ts'
 import type { JwtReason } from './verify.ts'
@@ -18,8 +18,7 @@ export type JwtTokensOptions = Readonly<{
 export class JwtTokens implements OutsideFinder {
   readonly longest = longestOutside
   readonly #options: JwtTokensOptions
-  /** Look-ups that are under way, by token. */
-  readonly #pending = new Map<string, Promise<Caller | Denial>>()
+  readonly #lookUps = new LookUps()
 
   constructor(options: JwtTokensOptions) {
     this.#options = options
@@ -30,12 +29,7 @@ export class JwtTokens implements OutsideFinder {
   }
 
   find(token: string): Promise<Caller | Denial> {
-    const name = tokenName(token)
-    const pending = this.#pending.get(name)
-    if (pending) return pending
-    const found = this.#find(token).finally(() => this.#pending.delete(name))
-    this.#pending.set(name, found)
-    return found
+    return this.#lookUps.of(token, () => this.#find(token))
   }
 
   async #find(token: string): Promise<Caller | Denial> {

@@ -43,8 +43,9 @@ export class Caller {
     const { version } = stored
     const outside = outsider && { outsider, stored }
     const key = outside ? keyOfOutsider(outside) : stored.key
-    const isTemporary = key.temporaryPlan !== undefined || key.temporaryLimits !== undefined
-    const inForce = isTemporary ? settingsAt(key, now()) : undefined
+    const { temporaryPlan, temporaryLimits, outsideLimits } = key
+    const hasMore = temporaryPlan ?? temporaryLimits ?? outsideLimits
+    const inForce = hasMore ? settingsAt(key, now()) : undefined
     const { plan, limits } = inForce ?? key
     this.id = key.id
     this.name = key.name

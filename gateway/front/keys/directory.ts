@@ -5,7 +5,7 @@ import { BloomFilter } from './bloom-filter.ts'
 import { Caller, stateOf } from './caller.ts'
 import { CallerCache } from './cache.ts'
 import type { StoredKey } from './key.ts'
-import { counts, type Outside } from './outsider.ts'
+import { counts, type Outside, type Outsider } from './outsider.ts'
 import { hashOfName } from './token.ts'
 
 /** How long cached keys work while the store can't be asked for changes. */
@@ -85,14 +85,27 @@ export class KeyDirectory {
     return this.#watch.isMet ?? true
   }
 
-  /** The cached caller of a token; `undefined` if it isn't cached, memory is too old, or nobody vouches for it any more. */
+  /** The cached caller of a token; `undefined` if it isn't cached, memory is too old, or somebody else is to be asked anew. */
   recall(token: string): Caller | undefined {
+    const caller = this.#cached(token)
+    const askAgainAtMs = caller && stateOf(caller).outside?.outsider.askAgainAtMs
+    return askAgainAtMs !== undefined && askAgainAtMs <= this.#clock() ? undefined : caller
+  }
+
+  /** The same, though it may be time to ask anew about a caller from outside. */
+  #cached(token: string): Caller | undefined {
     const cached = this.#cache.get(token)
     if (!cached) return undefined
     const nowMs = this.#clock()
     if (nowMs - this.#watch.upToDateAtMs > longestStaleMs) return undefined
     const { outside } = stateOf(cached)
     return outside && !counts(outside.outsider, nowMs) ? undefined : cached
+  }
+
+  /** The latest word on a token of somebody outside, as long as it counts; it may be time to ask anew. */
+  outsiderOf(token: string): Outsider | undefined {
+    const caller = this.#cached(token)
+    return caller && stateOf(caller).outside?.outsider
   }
 
   /** Remembers the caller of a token for which somebody vouches. */
@@ -121,7 +134,7 @@ export class KeyDirectory {
   /** The caller of the same token as it is by now. Asking keeps it in memory, so that its changes are noticed. */
   async current(caller: Caller): Promise<LookUp> {
     const { token, outside } = stateOf(caller)
-    const cached = this.recall(token)
+    const cached = this.#cached(token)
     if (cached || !outside) return cached ?? this.look(token)
     const { outsider } = outside
     if (!counts(outsider, this.#clock())) return 'unknown'

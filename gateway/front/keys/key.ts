@@ -33,6 +33,8 @@ export type Key = Readonly<{
   kind?: string | undefined
   issuer?: string | undefined
   subject?: string | undefined
+  /** The limits that they say it has; `limits` go before. */
+  outsideLimits?: LimitSettings | undefined
   /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
   isTouched?: boolean | undefined
   /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Reason } from '../../../shared/refusal.ts'
+import { limitNames } from '../../../shared/windows.ts'
 import type { Caller } from './caller.ts'
 import type { KeyDirectory } from './directory.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { moveBan } from './move-ban.ts'
 import type { OutsideRecords } from './outside-records.ts'
-import { counts, type Outsider } from './outsider.ts'
+import { counts, keyOfOutsider, type Outsider } from './outsider.ts'
 import type { KeyStore } from './store.ts'
 import { alphabet, idLength } from './token.ts'
 
@@ -18,17 +19,17 @@ export type Denial = Readonly<{ reason: Reason; isTemporary: boolean }>
 export interface OutsideFinder {
   /** The most characters of a token. */
   readonly longest: number
-  /** Whether a token has its form. */
-  takes(token: string): boolean
+  /** Whether it can be asked about a token, of an address that may be over the limit for strangers. */
+  takes(token: string, isOver: boolean): boolean
   /** The caller of such a token. Simultaneous questions about one share the answer. */
-  find(token: string): Promise<Caller | Denial>
+  find(token: string, isOver: boolean): Promise<Caller | Denial>
 }
 
 export type OutsideCallersOptions = Readonly<{
   store: KeyStore
   /** The store of bans: a ban goes with a caller whose account is another one. */
   quota: Pick<QuotaStore, 'bans' | 'ban' | 'lift'>
-  directory: Pick<KeyDirectory, 'outsideOf' | 'remember'>
+  directory: Pick<KeyDirectory, 'outsideOf' | 'outsiderOf' | 'remember'>
   records: OutsideRecords
   clock: Clock
   /** Called for a record that could not be brought up to date. */
@@ -52,6 +53,11 @@ export class OutsideCallers {
 
   constructor(options: OutsideCallersOptions) {
     this.#options = options
+  }
+
+  /** The latest word on a token, as long as it counts. */
+  outsiderOf(token: string): Outsider | undefined {
+    return this.#options.directory.outsiderOf(token)
   }
 
   /** The caller of a token for which somebody vouches. `most` bounds the records of one issuer. */
@@ -96,11 +102,12 @@ export class OutsideCallers {
     return made
   }
 
-  /** Writes plan and account as they are said now to the record, for lists. Requests don't wait for it, or go by it. */
-  #bringUpToDate({ key, version }: StoredKey, { plan, account }: Outsider): void {
-    if ((key.plan === plan && key.account === account) || this.#updating.has(key.id)) return
+  /** Writes what is said now to the record, for lists. Requests don't wait for it, or go by it. */
+  #bringUpToDate(stored: StoredKey, outsider: Outsider): void {
+    const { key, version } = stored
+    const after = keyOfOutsider({ outsider, stored })
+    if (saysTheSame(key, after) || this.#updating.has(key.id)) return
     this.#updating.add(key.id)
-    const after = { ...key, plan, account }
     void this.#replace(key, after, version)
       .catch((error: unknown) => this.#options.outdated(key.id, error))
       .finally(() => this.#updating.delete(key.id))
@@ -131,9 +138,18 @@ export function isOf(key: Key, { kind, issuer, subject }: Pick<Outsider, OriginM
   return key.kind === kind && key.issuer === issuer && key.subject === subject
 }
 
+function saysTheSame(one: Key, other: Key): boolean {
+  return (
+    one.plan === other.plan &&
+    one.account === other.account &&
+    limitNames.every((name) => one.outsideLimits?.[name] === other.outsideLimits?.[name])
+  )
+}
+
 type OriginMember = 'kind' | 'issuer' | 'subject'
 
 function newRecord(id: string, outsider: Outsider, createdAtMs: number): Key {
-  const { kind, issuer, subject, name, plan, account } = outsider
-  return { id, name, plan, account, createdAtMs, kind, issuer, subject, secrets: [] }
+  const { kind, issuer, subject, name, plan, account, limits: outsideLimits } = outsider
+  const origin = { kind, issuer, subject, outsideLimits }
+  return { id, name, plan, account, createdAtMs, ...origin, secrets: [] }
 }

@@ -1,5 +1,13 @@
+import { printable } from '../../../shared/printable.ts'
 import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key, StoredKey } from './key.ts'
+import { isLine } from './settings.ts'
+
+/** The kind and the issuer of callers that an app knows itself. */
+export const appKind = 'app'
+export const appIssuer = 'the app'
+
+const longestText = 255
 
 /** The one who vouches for outsiders. Its word counts for nothing from the moment on at which it isn't trusted. */
 export type Voucher = Readonly<{ isTrusted: boolean }>
@@ -17,6 +25,8 @@ export type Outsider = Readonly<{
   limits?: LimitSettings | undefined
   /** The end of what is said, in milliseconds since 1970. */
   untilMs: number
+  /** From then on the next request asks anew; what has begun goes on. */
+  askAgainAtMs?: number | undefined
   by: Voucher
 }>
 
@@ -25,12 +35,21 @@ export type Outside = Readonly<{ outsider: Outsider; stored: StoredKey }>
 
 /** The key of an outsider: plan and account are as is said now, all else as the record has it. */
 export function keyOfOutsider({ outsider, stored }: Outside): Key {
-  const { plan, account, limits: said } = outsider
-  const { key } = stored
-  return { ...key, plan, account, limits: said ? { ...said, ...key.limits } : key.limits }
+  const { plan, account, limits } = outsider
+  return { ...stored.key, plan, account, outsideLimits: limits }
 }
 
 /** Whether what was said still counts. */
 export function counts({ untilMs, by }: Outsider, nowMs: number): boolean {
   return by.isTrusted && untilMs > nowMs
+}
+
+/** Whether a text can be a subject: 1 to 255 characters, none of them a control character. */
+export function isSubject(text: string): boolean {
+  return text !== '' && text.length <= longestText && !/\p{Cc}|\p{Cs}/u.test(text)
+}
+
+/** The name of a record by its subject, which may have characters that nobody sees. */
+export function nameOf(subject: string): string {
+  return isLine(subject) ? subject : `“${printable(subject)}”`.slice(0, longestText)
 }

@@ -37,6 +37,7 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     kind: Type.Optional(Type.String()),
     issuer: Type.Optional(Type.String()),
     subject: Type.Optional(Type.String()),
+    outsideLimits: Type.Optional(Type.Object(limits)),
     isTouched: Type.Optional(Type.Boolean()),
     secrets: Type.Array(Type.Object({ hash: Type.String(), untilMs: time })),
   }),

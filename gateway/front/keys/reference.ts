@@ -2,6 +2,8 @@ import type { KeyPage, KeyStore } from './store.ts'
 import { validUntil, type Key } from './key.ts'
 import { folded } from './line.ts'
 import { KeyMistake } from './mistake.ts'
+import { isOf, outsideId } from './outside-callers.ts'
+import { appIssuer, appKind } from './outsider.ts'
 import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of keys that a message lists if a name is ambiguous or unknown. */
@@ -29,7 +31,7 @@ export type TokenHolder = Readonly<{
 }>
 
 /**
- * Finds the key that an operator names by its id, by one of its tokens, or by a name that no other key has. A revoked
+ * Finds the key that an operator names by its id, by one of its tokens, by the id that an app has for it, or by a name that no other key has. A revoked
  * key is found by its name only if no other key has it. Throws a `KeyMistake`; if a name is ambiguous or unknown, it
  * lists the keys with the same or a similar name.
  */
@@ -39,6 +41,9 @@ export async function resolveKey(store: KeyStore, reference: string): Promise<Re
   if (byId) return { key: byId.key, byToken: false }
   const byToken = foreignToken.test(reference) ? await store.find(hashOf(reference)) : undefined
   if (byToken) return { key: byToken.key, byToken: true }
+  const ofApp = { kind: appKind, issuer: appIssuer, subject: reference }
+  const known = await store.get(outsideId(ofApp))
+  if (known && isOf(known.key, ofApp)) return { key: known.key, byToken: false }
   if (reference.startsWith('tg_')) return { key: await keyOfToken(store, reference), byToken: true }
   return { key: await keyOfName(store, reference), byToken: false }
 }

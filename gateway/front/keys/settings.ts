@@ -20,6 +20,7 @@ export type KeySettings = Omit<
   | 'kind'
   | 'issuer'
   | 'subject'
+  | 'outsideLimits'
   | 'isTouched'
 > &
   Readonly<{ cap?: LimitSettings | undefined }>
@@ -71,15 +72,32 @@ export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, P
   }
 }
 
+/**
+ * Throws a `KeyMistake` if somebody else says of a caller what it can't have. A custom plan may get its limits from an operator
+ * later.
+ */
+export function requireSoundOutsider(
+  { name, account, plan, limits }: Pick<KeySettings, 'name' | 'account' | 'plan' | 'limits'>,
+  plans: ReadonlyMap<string, Plan>,
+): void {
+  requireText('the name', name)
+  if (account !== undefined) requireText('the account', account)
+  requirePlan(plan, plans)
+  requireNumbers(limits)
+}
+
+function requirePlan(name: string, plans: ReadonlyMap<string, Plan>): Plan {
+  const plan = plans.get(name)
+  if (plan) return plan
+  throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
+}
+
 function requireLimits(
   name: string,
   own: LimitSettings | undefined,
   plans: ReadonlyMap<string, Plan>,
 ): void {
-  const plan = plans.get(name)
-  if (!plan) {
-    throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
-  }
+  const plan = requirePlan(name, plans)
   requireNumbers(own)
   if (!effectiveLimits(plan, own)) {
     throw new KeyMistake(

@@ -1,4 +1,5 @@
 import { timeText } from '../../../shared/times.ts'
+import { byLimit } from '../../../shared/windows.ts'
 import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
@@ -19,19 +20,27 @@ export type Ends = Readonly<{
 
 /** The settings of a key that are in force at a time. */
 export function settingsAt(
-  key: Pick<Key, 'plan' | 'limits' | 'temporaryPlan' | 'temporaryLimits'>,
+  key: Pick<Key, 'plan' | 'limits' | 'outsideLimits' | 'temporaryPlan' | 'temporaryLimits'>,
   nowMs: number,
 ): InForce {
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
   if (!temporaryPlan && !temporaryLimits) {
-    return { plan: key.plan, limits: key.limits, changesAtMs: undefined }
+    return { plan: key.plan, limits: lastingLimits(key), changesAtMs: undefined }
   }
   const { untilMs = Infinity, ...limits } = temporaryLimits ?? {}
   return {
     plan: temporaryPlan?.plan ?? key.plan,
-    limits: temporaryLimits ? { ...key.limits, ...limits } : key.limits,
+    limits: temporaryLimits ? { ...lastingLimits(key), ...limits } : lastingLimits(key),
     changesAtMs: Math.min(untilMs, temporaryPlan?.untilMs ?? Infinity),
   }
+}
+
+/** The own limits of a key without an end: an operator's, before those that somebody else says it has. */
+export function lastingLimits({
+  limits,
+  outsideLimits,
+}: Pick<Key, 'limits' | 'outsideLimits'>): LimitSettings | undefined {
+  return outsideLimits ? byLimit(({ limit }) => limits?.[limit] ?? outsideLimits[limit]) : limits
 }
 
 /** The plan and the limits of a key that end by themselves, while they last. */

@@ -14,6 +14,7 @@ import type { NoToken, TokenOf } from '../http/token-source.ts'
 import { Caller, stateOf } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
 import type { Denial, OutsideFinder } from '../keys/outside-callers.ts'
+import { appKind } from '../keys/outsider.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../keys/terms.ts'
@@ -72,11 +73,11 @@ class Authentication {
     if (isOurs(token) && !isWellFormed(token)) {
       return refuseStranger(request, reply, isWhole(token) ? mistyped : malformed)
     }
-    if (outside?.takes(token) && !directory.mayExist(token)) {
-      return this.#lookOutside(outside, token, request, reply, done)
-    }
-    if (strangers.isOver(addressOf(request)) && !directory.mayExist(token)) {
-      return refuseStranger(request, reply, unknown)
+    const isOver = strangers.isOver(addressOf(request))
+    const taker = outside?.takes(token, isOver) ? outside : undefined
+    if ((taker || isOver) && !directory.mayExist(token)) {
+      if (!taker) return refuseStranger(request, reply, unknown)
+      return this.#lookOutside(taker, token, isOver, request, reply, done)
     }
     this.#lookUp(token, request, reply, done)
   }
@@ -87,22 +88,30 @@ class Authentication {
   }
 
   #lookUp(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { directory, outside, refuseStranger } = this.#options
+    const { directory } = this.#options
     const looked = directory.look(token)
     const decide = (result: LookUp): void => {
       if (result === 'unavailable') this.#refuseUnchecked('store', request, reply)
-      else if (result === 'unknown' && outside?.takes(token)) {
-        this.#lookOutside(outside, token, request, reply, done)
-      } else if (result === 'unknown') refuseStranger(request, reply, unknown)
+      else if (result === 'unknown') this.#lookFurther(token, request, reply, done)
       else this.#letIn(result, request, reply, done)
     }
     if (looked instanceof Promise) looked.then(decide).catch(done)
     else decide(looked)
   }
 
+  /** Goes on with a token that no key has. */
+  #lookFurther(token: string, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { outside, strangers, addressOf, refuseStranger } = this.#options
+    if (!outside) return refuseStranger(request, reply, unknown)
+    const isOver = strangers.isOver(addressOf(request))
+    if (!outside.takes(token, isOver)) return refuseStranger(request, reply, unknown)
+    this.#lookOutside(outside, token, isOver, request, reply, done)
+  }
+
   #lookOutside(
     outside: OutsideFinder,
     token: string,
+    isOver: boolean,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
@@ -112,7 +121,7 @@ class Authentication {
       else if (result.isTemporary) this.#refuseUnchecked(result.reason, request, reply)
       else this.#options.refuseStranger(request, reply, () => invalidBecause(result.reason))
     }
-    outside.find(token).then(decide).catch(done)
+    outside.find(token, isOver).then(decide).catch(done)
   }
 
   #letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
@@ -161,13 +170,18 @@ class Authentication {
   }
 
   /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */
-  #refuseUnplanned({ id, plan }: Caller, request: FastifyRequest, reply: FastifyReply): void {
+  #refuseUnplanned(caller: Caller, request: FastifyRequest, reply: FastifyReply): void {
+    const { id, plan } = caller
     const droppedLines = this.#unplannedKeys.take(id)
     if (droppedLines !== undefined) {
       logOf(request).error(
         { key: id, plan, droppedLines },
         'the plan of a key is not in the configuration',
       )
+    }
+    // The app says that it has this plan, which is a fault of the app, and may be mended at once.
+    if (stateOf(caller).outside?.outsider.kind === appKind) {
+      return this.#refuseUnchecked('app', request, reply)
     }
     this.#tellAsStranger(request, reply, unplanned())
   }

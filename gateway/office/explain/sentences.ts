@@ -66,7 +66,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
   store: () => 'The store was out of reach.',
-  app: () => 'The app’s own function that finds keys failed: its log has the error.',
+  app: () => 'The app’s own function that finds keys or callers failed: its log has the error.',
   refused: (refusal) => `${targetOf(refusal)} accepted no connection.`,
   reset: (refusal) =>
     `${targetOf(refusal)} closed the connection, or sent no valid HTTP${after(refusal)}.`,

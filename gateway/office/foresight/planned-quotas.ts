@@ -1,5 +1,6 @@
 import { accountOf, quotaOf, type Key } from '../../front/keys/key.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
+import { lastingLimits } from '../../front/keys/temporary.ts'
 import { stateOf } from '../../front/keys/view.ts'
 import { limitOf, recordedWith, type Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
@@ -56,8 +57,9 @@ export async function plannedQuotas(
   for await (const key of store.list()) {
     if (stateOf(key, nowMs) !== 'active') continue
     if (wasTemporary(key, now.name, fromMs)) temporary++
+    const limits = lastingLimits(key)
     const change =
-      key.plan !== now.name ? undefined : key.limits ? changeFor(key, now, then) : usual
+      key.plan !== now.name ? undefined : limits ? changeFor({ limits }, now, then) : usual
     if (!change) {
       if (key.account !== undefined) others.add(quotaOf(key))
       if (key.plan === now.name) ownLimits++

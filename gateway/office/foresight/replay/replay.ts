@@ -29,7 +29,14 @@ export type LoggedKey = Readonly<{
 /** The facts of a key that a replay needs. */
 export type ReplayedKey = Pick<
   Key,
-  'name' | 'plan' | 'account' | 'test' | 'limits' | 'temporaryPlan' | 'temporaryLimits'
+  | 'name'
+  | 'plan'
+  | 'account'
+  | 'test'
+  | 'limits'
+  | 'outsideLimits'
+  | 'temporaryPlan'
+  | 'temporaryLimits'
 >
 
 /** The outcomes of the requests of a key, or of a plan; refused ones by the window that was used up. */
@@ -154,8 +161,8 @@ export class Replay {
 
 /** The limits of a key's own at a time, as far as the key still tells. */
 function limitsAt(key: ReplayedKey | undefined, atMs: number): ReplayedKey['limits'] {
-  const isTemporary = key?.temporaryPlan ?? key?.temporaryLimits
-  return key && isTemporary ? settingsAt(key, atMs).limits : key?.limits
+  const isMore = key?.temporaryPlan ?? key?.temporaryLimits ?? key?.outsideLimits
+  return key && isMore ? settingsAt(key, atMs).limits : key?.limits
 }
 
 function outcomeOf(verdict: Decision['verdict'], isTooDear: boolean): Outcome {

@@ -1,0 +1,148 @@
+import type { Clock } from '../../../shared/clock.ts'
+import { checkerOf, Type } from '../../../shared/schema.ts'
+import { byLimit, type LimitName } from '../../../shared/windows.ts'
+import { longestOutside } from '../http/token-source.ts'
+import type { Plan } from '../limits/plan.ts'
+import { Caller } from './caller.ts'
+import { LookUps } from './look-ups.ts'
+import type { Denial, OutsideCallers, OutsideFinder } from './outside-callers.ts'
+import { appIssuer, appKind, isSubject, nameOf, type Outsider, type Voucher } from './outsider.ts'
+import { requireSoundOutsider } from './settings.ts'
+
+/** A caller, as an app knows it. */
+export interface OwnCaller {
+  /** Who it is, whatever token it comes with: 1 to 255 characters. */
+  readonly id: string
+  /** A plan of the configuration. */
+  readonly plan: string
+  /** Callers of one account share one quota. */
+  readonly account?: string | undefined
+  /** Its name for operators, when it first comes: its id by default. */
+  readonly name?: string | undefined
+  /** Limits in place of the plan's; those that an operator sets go before. */
+  readonly limits?: { readonly [Name in LimitName]?: number | 'unlimited' | undefined } | undefined
+}
+
+/** An app's own way to find the caller of a token; `undefined` if nobody has it. */
+export type FindCaller = (token: string) => OwnCaller | Promise<OwnCaller | undefined> | undefined
+
+export type OwnCallersOptions = Readonly<{
+  /** The app's function. */
+  findCaller: FindCaller
+  /** How long its answer counts. */
+  cacheForMs: number
+  callers: OutsideCallers
+  /** The plans of the configuration in force. */
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Called when the function fails, or gives a caller that can't be; with its id, if it has one. */
+  failed: (error: unknown, id: string | undefined) => void
+}>
+
+/** Why there is no caller just now: the function fails. */
+const unanswered: Denial = { reason: 'app', isTemporary: true }
+
+/** Finds the callers of tokens that an app knows itself, by its own function. */
+export class OwnCallers implements OutsideFinder {
+  readonly longest = longestOutside
+  plans: ReadonlyMap<string, Plan>
+  readonly #options: OwnCallersOptions
+  readonly #lookUps = new LookUps()
+
+  constructor(options: OwnCallersOptions) {
+    this.#options = options
+    this.plans = options.plans
+  }
+
+  /** An address that guesses can have nothing asked, but for tokens that were let in before. */
+  takes(token: string, isOver: boolean): boolean {
+    return !isOver || this.#wordOn(token) !== undefined
+  }
+
+  find(token: string): Promise<Caller | Denial> {
+    return this.#lookUps.of(token, () => this.#find(token))
+  }
+
+  async #find(token: string): Promise<Caller | Denial> {
+    const { findCaller, callers, failed } = this.#options
+    const word = this.#wordOn(token) ?? new Word()
+    let id: string | undefined
+    try {
+      const given: unknown = await findCaller(token)
+      if (given === undefined) {
+        word.isTrusted = false
+        return { reason: 'unknown_token', isTemporary: false }
+      }
+      const own = ownCallerFrom(given)
+      id = own.id
+      const found = await callers.find(token, this.#outsiderOf(own, word), Infinity)
+      if (found instanceof Caller) return found
+      if (found === 'unavailable') return { reason: 'store', isTemporary: true }
+      throw new Error('the id of its record is another caller’s')
+    } catch (error) {
+      failed(error, id)
+      return unanswered
+    }
+  }
+
+  #wordOn(token: string): Word | undefined {
+    const by = this.#options.callers.outsiderOf(token)?.by
+    return by instanceof Word ? by : undefined
+  }
+
+  #outsiderOf({ id, plan, account, name = nameOf(id), limits }: OwnCaller, by: Word): Outsider {
+    requireSoundOutsider({ name, account, plan, limits }, this.plans)
+    const { clock, cacheForMs } = this.#options
+    return {
+      ...{ kind: appKind, issuer: appIssuer, subject: id, name, plan, account, limits, by },
+      ...{ untilMs: Infinity, askAgainAtMs: clock() + cacheForMs },
+    }
+  }
+}
+
+/** The word of an app on a token. It counts, for what has begun with the token, until the app doesn't know it any more. */
+class Word implements Voucher {
+  isTrusted = true
+}
+
+const text = Type.Optional(Type.String())
+const limit = Type.Optional(Type.Union([Type.Number(), Type.Literal('unlimited')]))
+const isOwnCaller = checkerOf(
+  Type.Object({
+    id: Type.String(),
+    plan: Type.String(),
+    account: text,
+    name: text,
+    limits: Type.Optional(
+      Type.Object(
+        byLimit(() => limit),
+        { additionalProperties: false },
+      ),
+    ),
+  }),
+)
+
+/** What an app's function has given, without other members. Throws a sentence if it is no caller. */
+function ownCallerFrom(given: unknown): OwnCaller {
+  const own = typeof given === 'object' && given !== null ? membersOf(given) : undefined
+  if (isOwnCaller(own) && isSubject(own.id)) return own
+  throw new TypeError(
+    'it must give undefined, or { id, plan } with account, name and limits where there are any, all of them texts but the ' +
+      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : given === null ? 'null' : typeof given}`,
+  )
+}
+
+function membersOf(given: Partial<Record<keyof OwnCaller, unknown>>): Record<string, unknown> {
+  const { id, plan, account, name, limits } = given
+  // As JSON, a member without a value is absent.
+  return JSON.parse(JSON.stringify({ id, plan, account, name, limits })) as Record<string, unknown>
+}
+
+/** The kinds of an object's members: their values may be secret. */
+function typesOf(members: Readonly<Record<string, unknown>>): string {
+  const types = Object.entries(members).map(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null
+    return `${name}: ${isObject ? `{ ${Object.keys(value).join(', ')} }` : typeof value}`
+  })
+  return `{ ${types.join(', ')} }`
+}
