@@ -79,9 +79,9 @@ export interface TollgateOptions {
    * Finds the caller of a token that is no key of Tollgate's. `undefined` is a refusal with 401. If it throws, or gives a caller
    * that can't be, the request gets 503. It is asked once at a time about a token.
    */
-  readonly callers?: FindCaller
+  readonly callers?: FindCaller | undefined
   /** How long an answer of `callers` counts, such as `30s`; `1m` by default, and `0s` asks at each request. */
-  readonly cacheFor?: string
+  readonly cacheFor?: string | undefined
   /** Makes the body of a refusal, for an app whose errors don't look like `{ code, message, status }`. */
   readonly refuse?: (refused: Refused, request: FastifyRequest, reply: FastifyReply) => unknown
 }

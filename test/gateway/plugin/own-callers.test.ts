@@ -1,48 +1,10 @@
 import Fastify from 'fastify'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { FindCaller, OwnCaller } from '../../../gateway/index.ts'
-import type { ConfigFile } from '../../../gateway/office/config/file.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
-import { bearer, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
-import { mine } from '../../support/plugin.ts'
-import { startRedis } from '../../support/redis.ts'
+import { signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
+import { ofToken, plans, startOwnCallers } from '../../support/own-callers.ts'
 import { until } from '../../support/until.ts'
-
-const plans: ConfigFile['plans'] = {
-  free: { perMinute: 60, perDay: 1000 },
-  pro: { perMinute: 300, perDay: 10000 },
-  custom: { limits: 'custom' },
-}
-
-type Options = Partial<TollgateOptions> & Readonly<{ more?: Partial<ConfigFile> }>
-
-/** An app that knows its callers itself: by default those of tokens such as `of-ada`. */
-async function start(t: Test, { more = {}, callers = ofToken, ...options }: Options = {}) {
-  const log: string[] = []
-  const logger = { level: 'error', stream: { write: (text: string) => void log.push(text) } }
-  const app = Fastify({ logger })
-  t.teardown(() => app.close())
-  const asked: string[] = []
-  const store = { file: join(t.testdir(), 'gateway.db') }
-  const config = { plans, store, routes: [], notices: [], ...more }
-  await app.register(tollgate, {
-    ...{ config, ...options },
-    callers: (token: string) => {
-      asked.push(token)
-      return callers(token)
-    },
-  })
-  app.get('/mine', mine, ({ tollgate }) => tollgate?.caller)
-  const ask = (token: string, url = '/mine') => app.inject({ url, headers: bearer(token) })
-  const statusOf = async (token: string): Promise<number> => (await ask(token)).statusCode
-  return { app, log, asked, ask, statusOf, config, operations: app.tollgate }
-}
-
-function ofToken(token: string): OwnCaller | undefined {
-  const [, id] = /^of-(\w+)/.exec(token) ?? []
-  return id === undefined ? undefined : { id, plan: 'free' }
-}
 
 t.test('a caller that an app knows is let in, with a record that goes by its id', async (t) => {
   const callers: FindCaller = async (token) => {
@@ -51,7 +13,7 @@ t.test('a caller that an app knows is let in, with a record that goes by its id'
     const limits = { perMinute: 7 }
     return { id: 'user-42', plan: 'pro', account: 'acme', name: 'Ada', limits }
   }
-  const { ask, asked, operations } = await start(t, { callers })
+  const { ask, asked, operations } = await startOwnCallers(t, { callers })
   const answer = await ask('secret')
   t.match(answer, { statusCode: 200, headers: { 'x-ratelimit-limit': '7' } })
   const { id } = answer.json<{ id: string }>()
@@ -77,7 +39,7 @@ t.test('an answer counts for a minute, or as long as cacheFor says', async (t) =
   ] as const) {
     let now = Date.now()
     let plan = 'free'
-    const { statusOf, ask, asked } = await start(t, {
+    const { statusOf, ask, asked } = await startOwnCallers(t, {
       ...{ cacheFor, clock: () => now },
       callers: () => ({ id: 'ada', plan }),
     })
@@ -94,7 +56,7 @@ t.test('an answer counts for a minute, or as long as cacheFor says', async (t) =
     [{ cacheFor: '1 minute' }, /"cacheFor" must be a duration such as "30s", got "1 minute"/],
     [{ cacheFor: 5 as unknown as string }, /"cacheFor" must be a duration .* got 5/],
   ]
-  for (const [options, message] of wrong) await t.rejects(start(t, options), { message })
+  for (const [options, message] of wrong) await t.rejects(startOwnCallers(t, options), { message })
   const alone = Fastify().register(tollgate, { config: { plans, routes: [] }, cacheFor: '1m' })
   await t.rejects(async () => alone, { message: /"cacheFor" is for "callers"/ })
   const text = Fastify().register(tollgate, {
@@ -106,7 +68,7 @@ t.test('an answer counts for a minute, or as long as cacheFor says', async (t) =
 
 t.test('one whom nobody knows gets 401, and is asked about again', async (t) => {
   const known = new Set<string>()
-  const { ask, asked, statusOf, operations } = await start(t, {
+  const { ask, asked, statusOf, operations } = await startOwnCallers(t, {
     callers: (token) => (known.has(token) ? { id: token, plan: 'free' } : undefined),
   })
   const answer = await ask('late')
@@ -123,7 +85,7 @@ t.test(
   'an address over the limit for strangers has nothing asked, but for known tokens',
   async (t) => {
     let now = Date.now()
-    const { statusOf, asked } = await start(t, {
+    const { statusOf, asked } = await startOwnCallers(t, {
       clock: () => now,
       more: { strangers: { perMinute: 3, perDay: 1000 } },
     })
@@ -162,7 +124,7 @@ t.test(
       plan: [() => ({ id: 'ada', plan: 'gold' }), /"id":"ada".*no plan \\"gold\\"; there are free/],
       ofAll: [() => ({ id: 'ada', plan: 'constructor' }), /no plan \\"constructor\\"/],
     }
-    const { ask, log, operations, statusOf } = await start(t, {
+    const { ask, log, operations, statusOf } = await startOwnCallers(t, {
       callers: (token) => answers[token]?.[0]() as OwnCaller,
       more: { strangers: { perMinute: 3, perDay: 1000 } },
     })
@@ -183,7 +145,7 @@ t.test(
 )
 
 t.test('a custom plan is 503 until an operator gives the caller limits', async (t) => {
-  const { statusOf, log, operations } = await start(t, {
+  const { statusOf, log, operations } = await startOwnCallers(t, {
     callers: () => ({ id: 'ada', plan: 'custom' }),
   })
   t.equal(await statusOf('one'), 503)
@@ -193,7 +155,7 @@ t.test('a custom plan is 503 until an operator gives the caller limits', async (
 })
 
 t.test('a plan that a reload takes away is 503', async (t) => {
-  const { statusOf, operations, config } = await start(t, { cacheFor: '0s' })
+  const { statusOf, operations, config } = await startOwnCallers(t, { cacheFor: '0s' })
   t.equal(await statusOf('of-ada'), 200)
   await operations.reload({ ...config, plans: { pro: { perMinute: 9, perDay: 99 } } })
   t.equal(await statusOf('of-ada'), 503)
@@ -203,7 +165,7 @@ t.test('a plan that a reload takes away is 503', async (t) => {
 
 t.test('a slow answer holds up its own requests alone, which share it', async (t) => {
   let answer: (caller: OwnCaller) => void = () => undefined
-  const { statusOf, asked } = await start(t, {
+  const { statusOf, asked } = await startOwnCallers(t, {
     cacheFor: '0s',
     callers: (token) =>
       token === 'slow' ? new Promise<OwnCaller>((resolve) => (answer = resolve)) : ofToken(token),
@@ -222,7 +184,7 @@ t.test('known keys go before it, and it goes before JWTs', async (t) => {
   const server = await startKeyServer(t, [key])
   const jwt = { issuer: 'https://login.example/', audience: 'https://api.example', plan: 'free' }
   const claimed = tokenOf(key, { claims: { sub: 'claimed' } })
-  const { ask, asked, operations, statusOf } = await start(t, {
+  const { ask, asked, operations, statusOf } = await startOwnCallers(t, {
     callers: (token) => (token === claimed ? { id: 'of the app', plan: 'pro' } : ofToken(token)),
     more: { jwt: [{ ...jwt, keys: server.url }] },
   })
@@ -238,7 +200,7 @@ t.test('known keys go before it, and it goes before JWTs', async (t) => {
 })
 
 t.test('a token has up to 8,192 characters', async (t) => {
-  const { statusOf, asked } = await start(t)
+  const { statusOf, asked } = await startOwnCallers(t)
   const longest = `of-ada.${'x'.repeat(8_185)}`
   t.equal(await statusOf(longest), 200)
   t.equal(await statusOf(longest), 200)
