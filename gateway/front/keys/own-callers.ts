@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { checkerOf, Type } from '../../../shared/schema.ts'
 import { byLimit, type LimitName } from '../../../shared/windows.ts'
-import { longestOutside } from '../http/token-source.ts'
+import { longestOutside } from '../http/token-length.ts'
 import type { Plan } from '../limits/plan.ts'
 import { Caller } from './caller.ts'
 import { LookUps } from './look-ups.ts'

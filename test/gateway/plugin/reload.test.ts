@@ -6,6 +6,14 @@ import t, { type Test } from 'tap'
 import type { ConfigFile } from '../../../gateway/office/config/file.ts'
 import { tollgate } from '../../../gateway/plugin.ts'
 import { startUpstream } from '../../support/gateway.ts'
+import {
+  audience,
+  bearer,
+  issuerName,
+  signingKey,
+  startKeyServer,
+  tokenOf,
+} from '../../support/jwt.ts'
 import { mine, serve } from '../../support/plugin.ts'
 import { until } from '../../support/until.ts'
 
@@ -126,4 +134,18 @@ t.test('mistakes are told with all their places, and nothing changes', async (t)
   t.match(text, /^tollgate_config_reloads_total\{result="refused"\} 6$/m)
   await operations.reload(other({}))
   t.match(await operations.metrics(), /^tollgate_config_refused 0$/m)
+})
+
+t.test('an issuer that is gone lets nobody in any more', async (t) => {
+  const key = signingKey('ES256')
+  const { url } = await startKeyServer(t, [key])
+  const { app, operations, other } = await start(t)
+  const headers = bearer(tokenOf(key, { claims: { sub: 'ada' } }))
+  const statusOf = async () => (await app.inject({ url: '/mine', headers })).statusCode
+  await operations.reload(
+    other({ jwt: [{ issuer: issuerName, audience, keys: url, plan: 'free' }] }),
+  )
+  t.equal(await statusOf(), 200)
+  await operations.reload(other({}))
+  t.equal(await statusOf(), 401)
 })
