@@ -49,8 +49,8 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate quota month k3yVb0TQnW8d --from 1 --by alice',
   ],
   'usage export': [
-    'tollgate usage export --from 2026-11-01 --to 2026-11-30 --csv',
-    'tollgate usage export --by route',
+    'tollgate usage export --month 2026-11 --csv',
+    'tollgate usage export --from 2026-11-20 --by route',
   ],
   usage: ['tollgate usage', 'tollgate usage Acme --days 7'],
   audit: ['tollgate audit --limit 20', 'tollgate audit --key Acme --json'],

@@ -1,6 +1,6 @@
 import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
-import { dayMs } from '../../../../shared/windows.ts'
+import { dayMs, nextNumber, windowOf } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
 import { ofText, oneOf } from '../kinds.ts'
 import { Listed } from '../listed.ts'
@@ -8,11 +8,14 @@ import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 
 /** A day, counted from 1970. */
-const day = ofText('a day such as 2030-12-31', (text) => {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN
-  // Date.parse takes a 31st of February for a 3rd of March.
-  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
-  return isDay ? ms / dayMs : undefined
+const day = ofText('a day such as 2030-12-31', dayFrom)
+
+type Days = Readonly<{ from?: number | undefined; to?: number | undefined }>
+
+/** The days of a calendar month. */
+const month = ofText('a month such as 2030-12', (text): Days | undefined => {
+  const first = dayFrom(`${text}-01`)
+  return first === undefined ? undefined : { from: first, to: lastDayOfMonth(first) }
 })
 
 const by = oneOf<LedgerBy>(ledgerBys)
@@ -35,6 +38,7 @@ export const exportUsage = operation({
   parameters: {
     from: { kind: day, value: 'DAY', help: 'the first day; by default the last one' },
     to: { kind: day, value: 'DAY', help: 'the last day; by default today' },
+    month: { kind: month, value: 'MONTH', help: 'all days of a calendar month (UTC)' },
     by: {
       kind: by,
       value: 'WHAT',
@@ -44,10 +48,8 @@ export const exportUsage = operation({
   },
   role: 'read',
   readsMuch: () => true,
-  run: async ({ config, stores, flush }, { from, to, by }) => {
-    if (from !== undefined && to !== undefined && to < from) {
-      throw new WrongInput('--to must be a day from --from on')
-    }
+  run: async ({ config, stores, flush }, { by, ...given }) => {
+    const { from, to } = daysOf(given)
     if (by === 'route' && !config.usageByRoute) throw uncounted()
     await flush()
     // With zlib, which no other command needs.
@@ -67,6 +69,28 @@ export const exportUsage = operation({
   csv,
   text: table,
 })
+
+/** The days that are asked for; throws if they contradict each other. */
+function daysOf({ from, to, month }: Days & Readonly<{ month: Days | undefined }>): Days {
+  if (month && (from ?? to) !== undefined) {
+    throw new WrongInput('--month is all days of a month: leave it out, or --from and --to')
+  }
+  if (from !== undefined && to !== undefined && to < from) {
+    throw new WrongInput('--to must be a day from --from on')
+  }
+  return month ?? { from, to }
+}
+
+function dayFrom(text: string): number | undefined {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN
+  // Date.parse takes a 31st of February for a 3rd of March.
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+  return isDay ? ms / dayMs : undefined
+}
+
+function lastDayOfMonth(first: number): number {
+  return nextNumber(windowOf('month'), first) - 1
+}
 
 function uncounted(): WrongInput {
   const sentence =

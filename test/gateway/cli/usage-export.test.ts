@@ -1,0 +1,49 @@
+import t from 'tap'
+import { readConfig } from '../../../gateway/office/config/load.ts'
+import type { LedgerLine } from '../../../gateway/office/ledger/lines.ts'
+import { noFigures, packed } from '../../../gateway/office/ledger/rows.ts'
+import { openStores } from '../../../gateway/front/stores/open.ts'
+import { dayMs } from '../../../shared/windows.ts'
+import { commandLine } from '../../support/command-line.ts'
+
+t.test('usage export --month has all days of a calendar month, and no other', async (t) => {
+  const { file, run, runJson } = await commandLine(t, 'file: $DIR/gateway.db')
+  const now = new Date()
+  // Months that are over, and which the ledger still has: one of them is a February.
+  const monthsAgo = Array.from({ length: 12 }, (_, i) => i + 1)
+  const firstDay = (ago: number): number =>
+    Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - ago, 1) / dayMs
+  const textOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
+  const stores = await openStores(readConfig(file, {}).config.store)
+  const row = { ...noFigures(), quota: 'account:acme', plan: 'pro', keys: [], routes: [] }
+  const chunks = await packed([{ ...row, requests: 2, points: 3 }])
+  for (const ago of monthsAgo) {
+    for (const day of [firstDay(ago), firstDay(ago - 1) - 1]) {
+      await stores.ledger.close({ day, chunks })
+    }
+  }
+  await stores.close()
+  for (const ago of monthsAgo) {
+    const month = textOf(firstDay(ago)).slice(0, 7)
+    const lines = (await runJson('usage', 'export', '--month', month)) as unknown as LedgerLine[]
+    const days = [textOf(firstDay(ago)), textOf(firstDay(ago - 1) - 1)]
+    t.strictSame(
+      lines.map(({ day }) => day),
+      days,
+      month,
+    )
+  }
+  const month = ['usage', 'export', '--month', '2026-11']
+  for (const more of ['--from', '--to']) {
+    t.match(await run(...month, more, '2026-11-02'), {
+      code: 2,
+      out: /^tollgate: --month is all days of a month: leave it out, or --from and --to\n$/,
+    })
+  }
+  for (const wrong of ['2026-13', '2026-00', '2026', '2026-1', '2026-11-01', 'november']) {
+    t.match(await run('usage', 'export', '--month', wrong), {
+      code: 2,
+      out: `tollgate: --month must be a month such as 2030-12, got "${wrong}"\n`,
+    })
+  }
+})
