@@ -1,5 +1,5 @@
 import { configFile, textOf as textOfFile } from '../config/file-text.ts'
-import { loadedFrom, type Loaded } from '../config/load.ts'
+import type { Loaded } from '../config/load.ts'
 import type { Operation, Said, WorkingOperation } from '../operations/operation.ts'
 import type { Content } from '../operations/parameter.ts'
 import type { Input } from './arguments.ts'
@@ -29,15 +29,16 @@ export async function configurationFor(
 }
 
 /** Loads the configuration of a command. Throws a `ConfigError` with all mistakes, unless the command tells them itself. */
-export function loadedBy(
+export async function loadedBy(
   operation: WorkingOperation,
   configuration: Content,
   environment: Surroundings['environment'],
   values: Readonly<Record<string, unknown>>,
-): Loaded | Said {
+): Promise<Loaded | Said> {
   if (operation.load) return operation.load(configuration, environment, values)
   const isOfConfig = placeOfFile(operation) >= 0 || operation.name.startsWith('config ')
   // A command that has no use for the OpenAPI document leaves it unread: 50 KB of YAML take a tenth of a second.
+  const { loadedFrom } = await import('../config/load.ts')
   return loadedFrom(configuration.read(), environment, configuration.name, isOfConfig)
 }
 

@@ -1,6 +1,5 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { loadedFrom } from '../config/load.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
@@ -59,7 +58,7 @@ async function runCommand(
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
-  const loaded = loadedBy(operation, configuration, environment, values)
+  const loaded = await loadedBy(operation, configuration, environment, values)
   if (!('config' in loaded)) return tellOf(loaded, input, stdout)
   const { config } = loaded
   const open = await openerOf(config.store)
@@ -91,10 +90,11 @@ async function runCommand(
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
     clock: Date.now,
-    examine: (file) => {
+    examine: async (file) => {
+      const { loadedFrom } = await import('../config/load.ts')
       const text = file.read()
       const preview = text === loaded.text ? loaded : loadedFrom(text, environment, file.name)
-      return Promise.resolve({ preview, mistakes: [] })
+      return { preview, mistakes: [] }
     },
     inForce: undefined,
     refusalsOf: (id) => refusalsFor(context, id),

@@ -1,6 +1,6 @@
-import { stringify } from 'yaml'
 import { maskedJson } from './mask.ts'
 import type { CompleteFile } from './defaults.ts'
+import { yaml } from './yaml.ts'
 
 /** A complete file as operators see it: in the form of the file, without secrets. */
 export function shownFrom(file: CompleteFile): CompleteFile {
@@ -9,10 +9,10 @@ export function shownFrom(file: CompleteFile): CompleteFile {
 
 /** A shown configuration as YAML, for people. */
 export function configText(shown: unknown): string {
-  return stringify(shown, { lineWidth: 100 })
+  return yaml().stringify(shown, { lineWidth: 100 })
 }
 
 /** A value in one line of YAML. */
 export function valueText(value: unknown): string {
-  return stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd()
+  return yaml().stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd()
 }

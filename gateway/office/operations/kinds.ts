@@ -6,8 +6,8 @@ import {
 } from '../../front/limits/limit-settings.ts'
 import { Type, type TSchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
-import { parseDocument } from 'yaml'
 import type { Settings } from '../config/edit/edit.ts'
+import { yaml } from '../config/yaml.ts'
 import { placeOf } from '../../front/keys/line.ts'
 import type { LiveRange } from '../live/picture.ts'
 import { rememberedDays } from '../../front/counts/tally-store.ts'
@@ -192,7 +192,7 @@ function settingsIn(value: unknown): Settings | undefined {
 }
 
 function valueOfYaml(text: string): unknown {
-  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+  const document = yaml().parseDocument(text, { prettyErrors: false, logLevel: 'error' })
   return document.errors.length > 0 ? undefined : document.toJS()
 }
 

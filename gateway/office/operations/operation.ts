@@ -83,7 +83,7 @@ type Load<GivenValues> = (
   configuration: Content,
   environment: Environment,
   values: Readonly<GivenValues>,
-) => Loaded | Said
+) => Promise<Loaded | Said>
 
 type Ask<All extends Parameters> = (
   values: Given<All>,

@@ -1,4 +1,3 @@
-import { differencesOf } from '../../config/diff.ts'
 import { impactOf } from '../../foresight/impact.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
 import { dayCount, oneOf } from '../kinds.ts'
@@ -69,6 +68,7 @@ export const checkConfig = operation({
       return { ...checked, compared: { differences: [], ...affected } }
     }
     const { shown, plans } = preview
+    const { differencesOf } = await import('../../config/diff.ts')
     const lines = { before: inForce.lineOf, after: preview.lineOf }
     const differences = differencesOf(inForce.shown, shown, lines)
     const affected = await affectedKeys(() => stores().keys, differences, plans, clock())

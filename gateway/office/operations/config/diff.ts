@@ -1,7 +1,4 @@
-import { differencesOf, type LineOf } from '../../config/diff.ts'
-import { nameOf } from '../../config/check.ts'
-import { readConfig } from '../../config/load.ts'
-import { plansOf } from '../../config/preview.ts'
+import type { LineOf } from '../../config/diff.ts'
 import type { CompleteFile } from '../../config/defaults.ts'
 import { impactOf, type Plans } from '../../foresight/impact.ts'
 import type { CommandContext } from '../context.ts'
@@ -30,6 +27,7 @@ export const diffConfig = ofCommandLine({
   role: 'read',
   run: async (context, { against, impact = false, days, failIfHit = false }) => {
     if (failIfHit && !impact) throw new WrongInput('--fail-if-hit needs --impact')
+    const { differencesOf } = await import('../../config/diff.ts')
     const { config, preview, stores, clock } = context
     const before = await sideBefore(context, against)
     const lines = { before: before.lineOf, after: preview.lineOf }
@@ -64,11 +62,14 @@ async function sideBefore(
   against: string | undefined,
 ): Promise<Before> {
   if (against !== undefined) {
+    const { readConfig } = await import('../../config/load.ts')
     const { shown, lineOf, config } = readConfig(against)
     return { shown, lineOf, plans: config.plans }
   }
   const advice = 'Compare two files with --against FILE.'
   const running = (await askGateway('GET /admin/config', advice)) as ConfigInForce
+  const { nameOf } = await import('../../config/check.ts')
+  const { plansOf } = await import('../../config/preview.ts')
   const { config, lines = {} } = running as { config: CompleteFile; lines?: typeof running.lines }
   return { shown: config, lineOf: (path) => lines[nameOf(path)], plans: plansOf(config) }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { ConfigError } from '../../config/config-error.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
-import { loadedFrom, previewOfSet, type Loaded } from '../../config/load.ts'
+import type { Loaded } from '../../config/load.ts'
 import type { Environment } from '../../config/variables.ts'
 import { WrongInput } from '../../wrong-input.ts'
 import type { Said } from '../operation.ts'
@@ -17,11 +17,12 @@ type Options = Readonly<{
 }>
 
 /** Loads a configuration to check, or says what is found in one that can't be used here. */
-export function loadToCheck(
+export async function loadToCheck(
   { name, read }: Content,
   environment: Environment,
   { envFile, unset, format }: Options,
-): Loaded | Said {
+): Promise<Loaded | Said> {
+  const { loadedFrom, previewOfSet } = await import('../../config/load.ts')
   const variables = envFile === undefined ? environment : withFile(environment, envFile)
   try {
     const text = read()

@@ -1,4 +1,3 @@
-import { editedText } from '../../config/edit/edit.ts'
 import { unifiedDiff } from '../../config/edit/unified-diff.ts'
 import { settingValue } from '../kinds.ts'
 import { ofCommandLine } from '../operation.ts'
@@ -25,6 +24,7 @@ export const setConfig = ofCommandLine({
   },
   role: 'read',
   run: async ({ examine }, { place, value, file, diff }) => {
+    const { editedText } = await import('../../config/edit/edit.ts')
     const before = file.read()
     const text = editedText(before, { [place]: value })
     await examine({ name: file.name, read: () => text })

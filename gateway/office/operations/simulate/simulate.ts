@@ -1,4 +1,3 @@
-import { readConfig } from '../../config/load.ts'
 import { simulationView } from '../../foresight/replay/simulation-view.ts'
 import { anyText } from '../kinds.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
@@ -37,8 +36,9 @@ export const simulate = ofCommandLine({
     const { config, configFile, stores } = context
     if (logs.filter((log) => log === '-').length > 1) throw new WrongInput('- is given twice')
     if (plan !== undefined) planOf(config, plan)
-    const other = against === undefined ? undefined : readConfig(against).config
+    const { readConfig } = await import('../../config/load.ts')
     const { simulation } = await import('../../foresight/replay/simulation.ts')
+    const other = against === undefined ? undefined : readConfig(against).config
     const simulated = await simulation({
       logs,
       columns: { time, key, cost },

@@ -1,5 +1,4 @@
 import type { StoreSettings } from '../../../front/config/config.ts'
-import { readConfig } from '../../config/load.ts'
 import type { Copied } from '../../../front/stores/copy.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
@@ -31,7 +30,7 @@ export const copyToStore = ofCommandLine({
   question: async ({ to, intoNonEmpty = false, dryRun = false }, { config }) => {
     if (!intoNonEmpty || dryRun) return undefined
     const { storeName } = await import('./transfer.ts')
-    return `Add to what ${storeName(goalOf(to, config.store))} has, for good?`
+    return `Add to what ${storeName(await goalOf(to, config.store))} has, for good?`
   },
   run: async (context, { from, to, intoNonEmpty = false, live = false, dryRun = false }) => {
     const { store } = context.config
@@ -42,8 +41,8 @@ export const copyToStore = ofCommandLine({
     }
     // With both technologies, which other commands do without.
     const { isSameStore, storeName, transfer } = await import('./transfer.ts')
-    const source = from === undefined ? store : storeAt('--from', from, store)
-    const goal = goalOf(to, store)
+    const source = from === undefined ? store : await storeAt('--from', from, store)
+    const goal = await goalOf(to, store)
     if (isSameStore(source, goal)) {
       throw new WrongInput(`--from and --to are the same store, ${storeName(source)}`)
     }
@@ -64,13 +63,16 @@ export const copyToStore = ofCommandLine({
   },
 })
 
-function goalOf(to: string | undefined, own: StoreSettings): StoreSettings {
+async function goalOf(to: string | undefined, own: StoreSettings): Promise<StoreSettings> {
   return to === undefined ? own : storeAt('--to', to, own)
 }
 
 /** The store that an option names. */
-function storeAt(option: string, named: string, own: StoreSettings): StoreSettings {
-  if (named.startsWith('config:')) return readConfig(named.slice('config:'.length)).config.store
+async function storeAt(option: string, named: string, own: StoreSettings): Promise<StoreSettings> {
+  if (named.startsWith('config:')) {
+    const { readConfig } = await import('../../config/load.ts')
+    return readConfig(named.slice('config:'.length)).config.store
+  }
   if (/^rediss?:/i.test(named)) {
     if (!/^rediss?:\/\/\S+$/i.test(named) || !URL.canParse(named)) {
       throw new WrongInput(`${option} must be a URL such as redis://host:6379`)
