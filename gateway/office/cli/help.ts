@@ -1,11 +1,7 @@
-import { nearest } from '../../../shared/near.ts'
-import { version } from '../../../shared/version.ts'
-import { operations } from '../operations/all.ts'
 import type { Operation } from '../operations/operation.ts'
 import { aligned } from '../operations/table.ts'
-import { tokensOf } from './arguments.ts'
 import { examples } from './examples.ts'
-import { argumentWords, commonOptions, optionsOf, type Option } from './options.ts'
+import { argumentWords, optionsOf, type Option } from './options.ts'
 
 /** The most columns of the help of one command. */
 const mostColumns = 80
@@ -27,7 +23,7 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
 ]
 
 /** The list of some commands, one line each; that of all has headings. */
-function overview(commands: readonly Operation[], below = ''): string {
+export function overview(commands: readonly Operation[], below = ''): string {
   const rows = commands.map((command) => [
     `  ${[command.name, ...argumentWords(command)].join(' ')}`,
     command.summary,
@@ -73,56 +69,6 @@ export function explain(command: Operation): string {
     `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n\n` +
     `Examples:\n${(examples[name] ?? []).map((each) => `  ${each}\n`).join('')}`
   )
-}
-
-/**
- * The list of commands, the version, or a sentence about an unknown command. `isAsked`: the user asked for help, so it
- * goes to standard output with exit code 0.
- */
-export function explainAll(words: string[]): { text: string; isAsked: boolean } {
-  const { positionals, values } = tokensOf(commonOptions, words)
-  const [group = ''] = positionals
-  const ofGroup = operations.filter(({ name }) => name.split(' ')[0] === group)
-  if (words.includes('--version')) return { text: `${version()}\n`, isAsked: true }
-  const isAsked =
-    words.length === 0 ||
-    Boolean(values['help']) ||
-    (positionals.length === 1 && ofGroup.length > 0) ||
-    positionals.includes('help')
-  if (isAsked) {
-    const help = ofGroup.length > 0 ? overview(ofGroup, `${group} COMMAND`) : overview(operations)
-    return { text: help, isAsked }
-  }
-  const named = positionals.length > 0 ? positionals : words
-  const name = commandWords(named)
-  const suggestion = nearestCommand(name, operations)
-  // The user has typed this group already.
-  const hint =
-    suggestion === undefined || suggestion === group ? '' : `; did you mean ${suggestion}?`
-  const help = ofGroup.length > 0 ? `tollgate ${group} --help` : 'tollgate --help'
-  const more = hint === '' ? `; ${help} lists all` : ` ${help} lists all`
-  return { text: `there is no command "${name.join(' ')}"${hint}${more}`, isAsked }
-}
-
-/** The first one or two words that could be a command's name: no options, ids or tokens. */
-function commandWords(words: readonly string[]): readonly string[] {
-  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/i.test(word))
-  const names = words.slice(0, end < 0 ? 2 : Math.min(2, end))
-  return names.length > 0 ? names : words.slice(0, 1)
-}
-
-/** The command or group whose name is nearest to some words. */
-function nearestCommand(
-  words: readonly string[],
-  commands: readonly Operation[],
-): string | undefined {
-  const names = commands.flatMap(({ name }) => [name, name.split(' ')[0] ?? name])
-  const tries = [words.join(' '), words[0] ?? '', [...words].reverse().join(' ')]
-  for (const phrase of tries) {
-    const near = phrase === '' ? undefined : nearest(phrase, names)
-    if (near !== undefined) return near
-  }
-  return undefined
 }
 
 function valueText({ value, bare }: Option): string {

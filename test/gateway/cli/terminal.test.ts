@@ -219,6 +219,11 @@ t.test('the commands on keys', async (t) => {
         2,
         /^tollgate: there is no command "nonsense"; tollgate --help lists all\n$/,
       ],
+      [
+        run('upstream', 'swap', 'stat', 'animals'),
+        2,
+        /no command "upstream swap stat"; did you mean upstream swap status\? tollgate upstream swap --help/,
+      ],
       [run('--json'), 2, /there is no command "--json"/],
       [run('quota', 'grant', 'Me', '100'), 2, /"quota grant" takes KEY, and "100" is too much;/],
       [run('explain'), 2, /"explain" needs WHAT \(the id of a request, or a key\)\n$/],
@@ -269,6 +274,18 @@ t.test('the commands on keys', async (t) => {
     t.match(await run('--help'), { code: 0, out: /keys create .*\n.*keys list/ })
     t.match(await run(), { code: 0, out: /Usage: tollgate COMMAND/ })
     t.match(await run('keys'), { code: 0, out: /Usage: tollgate keys COMMAND/ })
+    t.match(await run('upstream', 'swap'), {
+      code: 0,
+      out: /Usage: tollgate upstream swap COMMAND[^]+\n {2}upstream swap finish/,
+    })
+    t.notMatch((await run('upstream', 'swap')).out, 'upstream check')
+    t.match(await run('help'), { code: 0, out: /Usage: tollgate COMMAND/ })
+    for (const words of ['help keys', 'keys help', 'keys nonsense --help']) {
+      t.match(await run(...words.split(' ')), { code: 0, out: /Usage: tollgate keys COMMAND/ })
+    }
+    for (const words of ['help keys show', 'keys help show']) {
+      t.match(await run(...words.split(' ')), { code: 0, out: /^Show one key/ })
+    }
     t.match(await run('--version'), { code: 0, out: /^\d+\.\d+\.\d+\n$/ })
     const commands = 'create list show rotate revoke disable enable change import'.split(' ')
     await Promise.all(
