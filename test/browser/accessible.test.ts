@@ -24,13 +24,15 @@ test('the keyboard alone is enough', async (t, open) => {
   const { key } = await furnish(admin)
   const page = await open(admin.url, { place: 'plans' })
   await settled(page)
+  await go(page, 'backends')
+  t.equal(await focused(page), 'Backends')
   await page.keyboard.press('/')
   await until(async () => (await focused(page)) === 'search')
   await page.keyboard.type('a/b?')
   t.equal(await page.locator('#search').inputValue(), 'a/b?', 'fields take these keys')
-  await go(page, `callers/${key.id}`)
+  await go(page, `keys/${key.id}`)
   await page.keyboard.press('?')
-  const dialog = page.getByRole('dialog', { name: 'Keys' })
+  const dialog = page.getByRole('dialog', { name: 'Shortcuts' })
   await dialog.waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
@@ -43,14 +45,15 @@ test('the keyboard alone is enough', async (t, open) => {
   t.equal(await page.locator('dialog[open]').count(), 1, 'it opens in the moment when it closes')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
-  await page.getByRole('button', { name: 'Keys' }).press('Enter')
+  await page.getByRole('button', { name: 'Shortcuts' }).press('Enter')
   await dialog.getByRole('checkbox').press(' ')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'hidden' })
-  t.equal(await focused(page), 'Keys', 'the focus is back')
+  t.equal(await focused(page), 'Shortcuts', 'the focus is back')
   await page.keyboard.press('/')
   await page.keyboard.press('?')
-  t.equal(await page.locator('#search, dialog[open]').count(), 0, 'single keys are off')
+  t.equal(await focused(page), 'Shortcuts', 'single keys are off')
+  t.equal(await page.locator('dialog[open]').count(), 0)
   const revoke = page.getByRole('button', { name: 'Revoke' })
   await revoke.focus()
   await page.keyboard.press('Enter')
@@ -67,7 +70,7 @@ test('the keyboard alone is enough', async (t, open) => {
   t.ok(await skip.isVisible())
   await page.keyboard.press('Enter')
   t.equal(await focused(page), 'Acme')
-  t.match(page.url(), `#/callers/${key.id}`, 'the page stays')
+  t.match(page.url(), `#/keys/${key.id}`, 'the page stays')
 })
 
 test('axe finds nothing on any page, in light and dark', async (t, open) => {
@@ -85,7 +88,7 @@ test('axe finds nothing on any page, in light and dark', async (t, open) => {
       await picture(page, `${name}-${colorScheme}`)
     }
   }
-  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
+  for (const place of [...places, 'plans/free', `keys/${key.id}`, `requests/${id}`]) {
     await go(page, place)
     await inBoth(place.replace(/\/.*/, '-one'))
   }
@@ -100,7 +103,7 @@ test('axe finds nothing on any page, in light and dark', async (t, open) => {
 test('no page scrolls sideways at 320 px or at 200 %, and nothing moves that need not', async (t, open) => {
   const admin = await startWithRedis(t, { more: retiring })
   const { key, id } = await furnish(admin)
-  const all = [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]
+  const all = [...places, 'plans/free', `keys/${key.id}`, `requests/${id}`]
   const sizes = {
     320: { viewport: { width: 320, height: 800 } },
     'of 200 %': { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 },

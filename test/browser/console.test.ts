@@ -41,20 +41,19 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
   const admin = await startWithRedis(t)
   const { key, secret, id } = await furnish(admin)
   await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })
-  const page = await open(admin.url, { place: 'callers', expected: /^404 GET \/admin\/requests\// })
+  const page = await open(admin.url, { expected: /^404 GET \/admin\/requests\// })
   const ofCli = async (...words: string[]) => {
     const { stdout } = await runCommand(['explain', ...words, '--json', '--config', admin.file], {})
     return JSON.parse(stdout) as { sentence: string; answers?: { sentence: string }[] }
   }
   const began = performance.now()
+  t.equal(await focused(page), 'search', 'the field has the focus')
   for (const [what, text] of Object.entries({
     request: id,
     key: key.id,
     name: 'Acme',
     token: secret,
   })) {
-    await go(page, 'callers')
-    t.equal(await page.evaluate('document.activeElement.id'), 'search', 'the field has the focus')
     await page.keyboard.insertText(text)
     await page.keyboard.press('Enter')
     await page.locator('.sentence').waitFor()
@@ -69,8 +68,10 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
     t.notMatch(page.url(), secret.slice(20))
     await page.getByRole('button', { name: 'Copy answer' }).click()
     await page.getByText('Copied.', { exact: true }).waitFor()
+    await go(page, 'plans')
+    await page.keyboard.press('/')
   }
-  for (const place of [`requests/${id}`, `callers/${key.id}`]) {
+  for (const place of [`requests/${id}`, `keys/${key.id}`]) {
     await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })
     await go(page, place)
     const lift = page.getByRole('button', { name: 'Lift the ban' })
@@ -141,7 +142,7 @@ test('roles hide what they don’t allow', async (t, open) => {
     const page = await open(admin.url, { token: secret })
     await page.getByText(name, { exact: false }).first().waitFor()
     const shown = new Set<string>()
-    for (const place of [`callers/${key.id}`, 'callers', 'configuration']) {
+    for (const place of [`keys/${key.id}`, 'keys', 'configuration']) {
       await go(page, place)
       for (const word of words) {
         if (await page.getByRole('button', { name: word }).count()) shown.add(word)
@@ -154,7 +155,7 @@ test('roles hide what they don’t allow', async (t, open) => {
 
 test('a token is shown once: not after Back or a reload, and it is kept nowhere', async (t, open) => {
   const admin = await startWithRedis(t)
-  const page = await open(admin.url, { place: 'callers' })
+  const page = await open(admin.url, { place: 'keys' })
   await page.getByRole('button', { name: 'Make a key' }).click()
   await page.getByLabel('Name').fill('Acme')
   await page.keyboard.press('Enter')
@@ -181,7 +182,7 @@ test('a token is shown once: not after Back or a reload, and it is kept nowhere'
   t.not(await field.innerText(), shown)
   const rotated = await field.innerText()
   await page.goBack()
-  await page.getByRole('heading', { name: 'Callers' }).waitFor()
+  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
   await page.goForward()
   await page.getByRole('heading', { name: 'Acme' }).waitFor()
   t.equal(await page.getByText(rotated).count(), 0, 'gone after Back')
@@ -195,7 +196,7 @@ test('a token is shown once: not after Back or a reload, and it is kept nowhere'
 
 test('a second click does nothing twice', async (t, open) => {
   const { url, ask } = await startAdmin(t)
-  const page = await open(url, { place: 'callers' })
+  const page = await open(url, { place: 'keys' })
   const twice = async (open: string, more: () => Promise<void>): Promise<void> => {
     await page.getByRole('button', { name: open }).click()
     await more()

@@ -52,7 +52,7 @@ test('the console shows what routes cost, and what answers of a key have told', 
   t.notMatch(await page.locator('main').innerText(), '/v1/* costs')
   await go(page, 'requests/asked')
   await page.getByText('37 points, estimated 10', { exact: true }).waitFor()
-  await go(page, `callers/${key.id}`)
+  await go(page, `keys/${key.id}`)
   const text = 'They have cost 37 points; those whose answers tell it were estimated at 10.'
   await until(async () => (await page.locator('main').innerHTML()).includes(text))
 })

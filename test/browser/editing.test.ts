@@ -118,7 +118,7 @@ test('a backend is compared by real requests, until its operator stops it', asyn
   const found = page.getByRole('region', { name: 'What was compared, by route' })
   t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. GET \/v1\/pets, order-66/)
 
-  await go(page, 'changes')
+  await go(page, 'audit')
   await page.getByText('upstreams.compare').first().waitFor()
   await call('GET', '/v1/pets', undefined, headers)
   await go(page, 'backends')

@@ -14,7 +14,7 @@ test('a pasted JWT is judged in the page, and leads to its caller', async (t, op
   })
   const good = tokenOf(key, { claims: { email: 'Alice <b>of</b> Acme' } })
   t.equal((await gateway.call('GET', '/v1/x', undefined, bearer(good))).status, 200)
-  const page = await open(url, { place: 'callers' })
+  const page = await open(url, { place: 'keys' })
   page.on('request', (request) => asked.push(request.url()))
   const paste = async (token: string): Promise<void> => {
     await page.locator('#search').fill(token)

@@ -73,7 +73,7 @@ test('the page of plans and a plan’s own show its operations, and no others ha
 test('a key shows how it stands in its operations and its cap, and what they have refused', async (t, open) => {
   const { url, key, ask, gateway } = await startRefused(t)
   await ask('POST', `/admin/quota/${key.id}/month`, { monthFrom: 15 })
-  const page = await open(url, { place: `callers/${key.id}` })
+  const page = await open(url, { place: `keys/${key.id}` })
   t.strictSame(await barsOf(page), [...barsOfBusy, 'Cap, this hour'])
   t.match(await page.locator('.bars').allInnerTexts(), [
     /./,
@@ -94,7 +94,7 @@ test('a key shows how it stands in its operations and its cap, and what they hav
   t.match(await told('Grant more'), 'Operations and caps get none of them.')
   t.match(await told('Reset the quota'), 'all of its windows, operations and caps begin anew.')
   const { key: other } = await gateway.key({ name: 'Plain' })
-  await go(page, `callers/${other.id}`)
+  await go(page, `keys/${other.id}`)
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
   t.notMatch(await factsOf(page), /Cap|Months/)
   t.notMatch(await told('Grant more'), /operations/)
@@ -120,7 +120,7 @@ test('lists of refusals and an explained request name the operation, or the cap'
 test('a key of an account is made with a cap, and keeps, changes and loses it', async (t, open) => {
   const { url, ask } = await startAdmin(t, { more: plans })
   const page = await open(url, {
-    place: 'callers',
+    place: 'keys',
     expected: /^400 (?:POST|PATCH) \/admin\/keys/,
   })
   const dialog = page.getByRole('dialog')
@@ -151,7 +151,7 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   }
   t.strictSame((await batch())?.cap, { perHour: 70 })
 
-  await go(page, `callers/${(await batch())?.id}`)
+  await go(page, `keys/${(await batch())?.id}`)
   const button = page.getByRole('button', { name: 'Change plan or limits' })
   await button.press('Enter')
   t.equal(await cap.getByLabel('An hour').inputValue(), '70')

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
 import {
+  focused,
   furnish,
   go,
   isNarrow,
   picture,
   places,
   retiring,
+  settled,
   startBrowser,
   startWithRedis,
 } from '../support/browser.ts'
@@ -23,12 +25,12 @@ test('each page reads well with nothing to show', async (t, open) => {
   })
   const said: Readonly<Record<(typeof places)[number], RegExp>> = {
     now: /No requests yet.*curl http/s,
-    callers: /There are no keys yet.*tollgate keys create/s,
+    keys: /There are no keys yet.*tollgate keys create/s,
     plans: /free\s+60\s+1,000/,
     backends: /animals/,
-    retirements: /Nothing is deprecated/,
+    deprecations: /Nothing is deprecated/,
     configuration: /gateway\.yaml/,
-    changes: /console\.sign-in|Nothing was changed/,
+    audit: /console\.sign-in|Nothing was changed/,
   }
   for (const place of places) {
     await go(page, place)
@@ -38,7 +40,7 @@ test('each page reads well with nothing to show', async (t, open) => {
     t.match(await page.title(), / · Tollgate$/)
     await picture(page, `${place}-empty`)
   }
-  for (const odd of ['callers/%', 'nowhere', '//', '%00/x']) {
+  for (const odd of ['keys/%', 'nowhere', '//', '%00/x']) {
     await go(page, odd)
     t.ok(await page.locator('h1').isVisible(), odd)
   }
@@ -48,12 +50,54 @@ test('each page shows one key, and none of them another path or a mistake of our
   const admin = await startWithRedis(t, { more: retiring })
   const { key, id } = await furnish(admin)
   const page = await open(admin.url)
-  for (const place of [...places, 'plans/free', `callers/${key.id}`, `requests/${id}`]) {
+  for (const place of [...places, 'plans/free', `keys/${key.id}`, `requests/${id}`]) {
     await go(page, place)
     const text = await page.locator('main').innerText()
     t.notMatch(text, /undefined|NaN|\[object/, place)
-    if (!/plans|backends|configuration|changes/.test(place)) t.match(text, /Acme/, place)
+    if (!/plans|backends|configuration|audit/.test(place)) t.match(text, /Acme/, place)
   }
+})
+
+test('former addresses lead to their pages, with their ids', async (t, open) => {
+  const admin = await startWithRedis(t)
+  const { key } = await furnish(admin)
+  const page = await open(admin.url, { place: `callers/${key.id}` })
+  await page.getByRole('heading', { name: 'Acme' }).waitFor()
+  t.equal(new URL(page.url()).hash, `#/keys/${key.id}`)
+  for (const [former, place, title] of [
+    ['callers', 'keys', 'Keys'],
+    ['retirements', 'deprecations', 'Deprecations'],
+    ['changes', 'audit', 'Audit log'],
+  ] as const) {
+    await go(page, former)
+    t.equal(new URL(page.url()).hash, `#/${place}`)
+    t.equal(await page.locator('h1').innerText(), title)
+    t.equal(await page.locator('nav [aria-current=page]').innerText(), title)
+    await page.goBack()
+  }
+  await page.getByRole('heading', { name: 'Acme' }).waitFor()
+})
+
+test('a text from any page lists the keys that have it, until all are shown again', async (t, open) => {
+  const { url, ask } = await startAdmin(t)
+  for (const name of ['North 1', 'North 2', 'South']) {
+    await ask('POST', '/admin/keys', { name, plan: 'free' })
+  }
+  const page = await open(url, { place: 'plans', expected: /^404 GET \/admin\/requests\// })
+  await settled(page)
+  await page.keyboard.insertText('North')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'North 2' }).waitFor()
+  t.equal(await page.getByRole('row').count(), 3)
+  t.equal(await focused(page), 'Keys')
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.getByRole('link', { name: 'South' }).waitFor()
+  await page.locator('#search').fill('North')
+  await page.keyboard.press('Enter')
+  await page.getByText('Keys with North only').waitFor()
+  await page.locator('nav').getByRole('link', { name: 'Plans' }).click()
+  await page.locator('nav').getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('link', { name: 'South' }).waitFor()
 })
 
 test('a hundred thousand keys are a page, and one of them is found', async (t, open) => {
@@ -66,7 +110,7 @@ test('a hundred thousand keys are a page, and one of them is found', async (t, o
   const type = { 'content-type': 'application/x-ndjson' }
   const imported = await ask('POST', '/admin/keys/import', lines.join('\n'), type)
   t.match(imported, { status: 200, text: '{"imported":100000}' })
-  const page = await open(url, { place: 'callers', expected: /^404 GET \/admin\/requests\// })
+  const page = await open(url, { place: 'keys', expected: /^404 GET \/admin\/requests\// })
   await page.getByRole('link', { name: 'Customer 000000' }).waitFor()
   t.equal(await page.getByRole('row').count(), 51)
   await page.getByRole('button', { name: 'Next 50' }).click()
@@ -82,7 +126,7 @@ test('a hundred thousand keys are a page, and one of them is found', async (t, o
 test('an id of a request that isn’t kept is answered as by the command', async (t, open) => {
   const { url, ask } = await startAdmin(t)
   await ask('POST', '/admin/keys', { name: 'Acme', plan: 'free' })
-  const page = await open(url, { place: 'callers', expected: /^404 GET \/admin\/requests\// })
+  const page = await open(url, { place: 'keys', expected: /^404 GET \/admin\/requests\// })
   await page.getByRole('link', { name: 'Acme' }).waitFor()
   const id = '6d1f0c2ab34e5f67-2s'
   await page.locator('#search').fill(id)
@@ -125,7 +169,7 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
       await admin.gateway.call('GET', '/v1/old', undefined, more)
     }
     await admin.ask('PATCH', `/admin/keys/${key.id}`, { note: name })
-    shownBy.push(`callers/${key.id}`, `requests/hostile-${i}`)
+    shownBy.push(`keys/${key.id}`, `requests/hostile-${i}`)
   }
   await admin.gateway.app.front.flushCounts()
   const page = await open(admin.url, { viewport: { width: 320, height: 800 } })
@@ -133,7 +177,7 @@ test('hostile names are texts on every page, and move nothing', async (t, open) 
     await go(page, place)
     t.equal(await page.locator('#app img, #app script').count(), 0, place)
     t.ok(await isNarrow(page), `${place} doesn’t scroll sideways`)
-    if (place === 'callers') {
+    if (place === 'keys') {
       for (const name of hostile) t.ok(await page.getByText(name).count(), name.slice(0, 40))
     }
   }

@@ -22,8 +22,8 @@ test('a browser whose clock is wrong by two days shows the ages and days of the 
   const page = await open(admin.url)
   for (const days of [2, -2]) {
     await page.clock.setFixedTime(Date.now() + days * 86_400_000)
-    await go(page, 'changes')
-    await go(page, `callers/${key.id}`)
+    await go(page, 'audit')
+    await go(page, `keys/${key.id}`)
     t.match(
       await page.locator('main .facts').first().innerText(),
       /Token last used\s+\d+ (?:s|min) ago/,
@@ -38,7 +38,7 @@ test('callers that still call what goes are saved as a file, and a refusal isnâ€
   const admin = await startAdmin(t, { more: retiring })
   await furnish(admin, '=1+1')
   const page = await open(admin.url, {
-    place: 'retirements',
+    place: 'deprecations',
     expected: /^401 GET \/admin\/deprecations$/,
   })
   const save = page.getByRole('button', { name: 'Save all callers as CSV' })
@@ -61,7 +61,7 @@ test('changes are filtered by key and by operator', async (t, open) => {
     const { key } = await gateway.key({ name })
     await ask('POST', `/admin/keys/${key.id}/disable`)
   }
-  const page = await open(url, { place: 'changes' })
+  const page = await open(url, { place: 'audit' })
   const rows = page.getByRole('row').filter({ hasText: 'keys.disable' })
   await until(async () => (await rows.count()) === 2)
   await page.getByLabel('Key', { exact: true }).fill('Acme')
@@ -90,7 +90,7 @@ test('the page of a caller tells no use of a window without a limit', async (t, 
     limits: { perMinute: 'unlimited', perDay: 20 },
   })
   await admin.gateway.call('GET', '/v1/x', undefined, headers)
-  const page = await open(admin.url, { place: `callers/${key.id}` })
+  const page = await open(admin.url, { place: `keys/${key.id}` })
   const bars = page.locator('.bars')
   await bars.waitFor()
   t.match(
@@ -159,7 +159,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   const { key, headers } = await admin.gateway.key({ name: 'Busy' })
   const ask = async () => (await admin.gateway.call('GET', '/v1/x', undefined, headers)).headers
   await ask()
-  const page = await open(admin.url, { place: `callers/${key.id}`, expected: /^400 PATCH/ })
+  const page = await open(admin.url, { place: `keys/${key.id}`, expected: /^400 PATCH/ })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const dialog = page.getByRole('dialog')
 
@@ -192,7 +192,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   await page.getByRole('heading', { name: 'Shadow limits' }).waitFor()
   await page.getByText('30 a minute, 1,000 a day.').waitFor()
 
-  await page.goto(`${admin.url}/console/#/retirements`)
+  await page.goto(`${admin.url}/console/#/deprecations`)
   await page.getByText('Extend it for a caller').click()
   await page.getByLabel('Id of the key').fill(key.id)
   await page.getByLabel('Until').fill('2099-06-01')

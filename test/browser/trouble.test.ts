@@ -23,7 +23,7 @@ test('a store that freezes is told, its numbers stay with their age, and it come
   const store = `redis: "${redis.url}", timeout: 500ms`
   const { url, gateway } = await startAdmin(t, { store })
   const { key } = await gateway.key({ name: 'Acme' })
-  const page = await open(url, { place: `callers/${key.id}`, expected: /^(?:503 GET|net::ERR_)/ })
+  const page = await open(url, { place: `keys/${key.id}`, expected: /^(?:503 GET|net::ERR_)/ })
   const use = page.getByText('of 60', { exact: false }).first()
   await use.waitFor()
   await page.getByRole('button', { name: 'Rotate the token' }).click()
@@ -42,7 +42,7 @@ test('a store that freezes is told, its numbers stay with their age, and it come
   await page.getByText('The store is out of reach').first().waitFor()
   redis.child().kill('SIGCONT')
   await page.getByText('The store is out of reach').first().waitFor({ state: 'hidden' })
-  await go(page, `callers/${key.id}`)
+  await go(page, `keys/${key.id}`)
   await banner.waitFor({ state: 'hidden' })
   await use.waitFor()
 })
@@ -77,7 +77,7 @@ test('a gateway that restarts is missed, and found again without a reload or a s
   await missing.waitFor()
   await again()
   await missing.waitFor({ state: 'hidden' })
-  await go(page, 'changes')
+  await go(page, 'audit')
   t.equal(await page.getByRole('alert').count(), 0)
   t.equal(await page.evaluate('globalThis.isSamePage'), true)
 })
@@ -223,7 +223,7 @@ async function strike(U) {
 test('a page on another port gets nothing, and does nothing, with the cookie of the operator', async (t, open) => {
   const { url, ask, gateway } = await startAdmin(t)
   await gateway.key({ name: 'Acme' })
-  const page = await open(url, { place: 'callers' })
+  const page = await open(url, { place: 'keys' })
   await page.getByRole('link', { name: 'Acme' }).waitFor()
   const other = await startOther(t, attack)
   const foreign = await page.context().newPage()
@@ -272,7 +272,7 @@ test('over plain HTTP from another machine the page asks for no token, and says 
 
 test('a page in view keeps its session, a hidden one lets it end', async (t, open) => {
   const { url } = await startAdmin(t)
-  const page = await open(url, { token: '', place: 'retirements' })
+  const page = await open(url, { token: '', place: 'deprecations' })
   await page.clock.install()
   await signIn(page)
   const asked: string[] = []

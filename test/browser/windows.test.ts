@@ -22,7 +22,7 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   const wide = await gateway.key({ name: 'Wide', plan: 'wide' })
   const free = await gateway.key({ name: 'Free', plan: 'free' })
   await gateway.call('GET', '/v1/x', undefined, wide.headers)
-  const page = await open(url, { place: `callers/${free.key.id}` })
+  const page = await open(url, { place: `keys/${free.key.id}` })
   const dialog = page.getByRole('dialog')
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const fields = async (name: string): Promise<string[]> => {
@@ -35,7 +35,7 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   await page.keyboard.press('Escape')
   await looksWell(t, page, 'windows-key-of-two')
 
-  await go(page, `callers/${wide.key.id}`)
+  await go(page, `keys/${wide.key.id}`)
   t.strictSame(await barsOf(page), allPresent)
   t.match(await page.locator('.bars').innerText(), /This month: 1 of 200,000 used/)
   const granted = await fields('Grant more')
@@ -61,12 +61,12 @@ test('lists have a column for a window where one of their keys or plans is limit
   const { url, gateway } = await startAdmin(t, { more: plans })
   await gateway.key({ name: 'Wide', plan: 'wide' })
   await gateway.key({ name: 'Free', plan: 'free' })
-  const page = await open(url, { place: 'callers' })
+  const page = await open(url, { place: 'keys' })
   await settled(page)
   const columns = async (): Promise<string> =>
     (await page.getByRole('columnheader').allInnerTexts()).join(' | ')
   t.match(await columns(), allPresent.join(' | '))
-  await looksWell(t, page, 'windows-callers')
+  await looksWell(t, page, 'windows-keys')
   await page.getByRole('combobox', { name: /^Plan/ }).selectOption('free')
   await until(async () => (await columns()).includes('State | This minute | Today | Refused'))
   await go(page, 'plans')
@@ -78,7 +78,7 @@ test('lists have a column for a window where one of their keys or plans is limit
 
 test('a key is made with limits of its own', async (t, open) => {
   const { url, ask } = await startAdmin(t, { more: plans })
-  const page = await open(url, { place: 'callers' })
+  const page = await open(url, { place: 'keys' })
   await page.getByRole('button', { name: 'Make a key' }).press('Enter')
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('Mine')

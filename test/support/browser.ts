@@ -14,12 +14,12 @@ import { until } from './until.ts'
 /** The pages of the menu, by their places. */
 export const places = [
   'now',
-  'callers',
+  'keys',
   'plans',
   'backends',
-  'retirements',
+  'deprecations',
   'configuration',
-  'changes',
+  'audit',
 ] as const
 
 /** A configuration with an operation that goes. */

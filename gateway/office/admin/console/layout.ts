@@ -3,29 +3,37 @@ import { signOut, type Session } from './api.ts'
 import { useComparison, type KeptComparison } from './comparison.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
-import { Keys } from './keys.ts'
+import { Audit } from './pages/audit.ts'
 import { Backends } from './pages/backends.ts'
-import { Caller } from './pages/caller.ts'
-import { Callers } from './pages/callers.ts'
-import { Changes } from './pages/changes.ts'
 import { Configuration } from './pages/configuration.ts'
+import { Deprecations } from './pages/deprecations.ts'
+import { Key } from './pages/key.ts'
+import { Keys } from './pages/keys.ts'
 import { Now } from './pages/now.ts'
 import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
-import { Retirements } from './pages/retirements.ts'
+import { Search } from './search.ts'
+import { Shortcuts } from './shortcuts.ts'
 import { useSessionKeeper } from './keep-session.ts'
 
-/** The pages of the menu: the place after `#/`, the title, and the key that opens it. */
+/** The pages of the menu: the place after `#/`, and the title. */
 const menu = [
   { place: 'now', title: 'Now', Page: Now },
-  { place: 'callers', title: 'Callers', Page: Callers },
+  { place: 'keys', title: 'Keys', Page: Keys },
   { place: 'plans', title: 'Plans', Page: Plans },
   { place: 'backends', title: 'Backends', Page: Backends },
-  { place: 'retirements', title: 'Retirements', Page: Retirements },
+  { place: 'deprecations', title: 'Deprecations', Page: Deprecations },
   { place: 'configuration', title: 'Configuration', Page: Configuration },
-  { place: 'changes', title: 'Changes', Page: Changes },
+  { place: 'audit', title: 'Audit log', Page: Audit },
 ] as const
+
+/** Places that links from elsewhere may still name, each with the one that it leads to. */
+const formerPlaces = new Map([
+  ['callers', 'keys'],
+  ['retirements', 'deprecations'],
+  ['changes', 'audit'],
+])
 
 /** The path after `#/`, in its parts. */
 function useRoute(): readonly string[] {
@@ -39,7 +47,10 @@ function useRoute(): readonly string[] {
 }
 
 function routeParts(): string[] {
-  const [pageName = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
+  const [written = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/')
+  const place = formerPlaces.get(written)
+  if (place !== undefined) history.replaceState(null, '', `#/${[place, ...rest].join('/')}`)
+  const [pageName = '', ...more] = [place ?? written, ...rest].map(decoded)
   return [pageName === '' ? menu[0].place : pageName, ...more]
 }
 
@@ -52,14 +63,22 @@ function decoded(part: string): string {
   }
 }
 
-/** The menu and the page that the address names, for who is signed in. */
+/** The menu, the search and the page that the address names, for who is signed in. */
 export function House({ session }: { session: Session }) {
   const [pageName = '', id] = useRoute()
   const main = useRef<HTMLElement>(null)
-  const pageState = { draft: useDraft(), comparison: useComparison() }
+  const isOpening = useRef(true)
+  const [search, setSearch] = useState('')
+  const list = (text: string): void => {
+    setSearch(text)
+    location.hash = '#/keys'
+  }
+  const pageState = { draft: useDraft(), comparison: useComparison(), search, list }
   useEffect(() => {
-    // A page may have put it into its own field.
-    if (!main.current?.contains(document.activeElement)) focusHeading(main.current)
+    // It is in the search field then.
+    if (!isOpening.current) focusHeading(main.current)
+    isOpening.current = false
+    if (pageName !== 'keys') setSearch('')
   }, [pageName, id])
   useSessionKeeper()
   return html`
@@ -75,6 +94,12 @@ export function House({ session }: { session: Session }) {
     >
     <header class="top">
       <a class="name" href="#/now">Tollgate</a>
+      <${Search} list=${list} />
+      <div class="who">
+        <span>${session.name} <span class="quiet">(${session.role})</span></span>
+        <${Shortcuts} />
+        <button type="button" onClick=${() => void signOut()}>Sign out</button>
+      </div>
       <nav aria-label="Pages">
         <ul>
           ${menu.map(
@@ -90,11 +115,6 @@ export function House({ session }: { session: Session }) {
           )}
         </ul>
       </nav>
-      <div class="who">
-        <span>${session.name} <span class="quiet">(${session.role})</span></span>
-        <${Keys} />
-        <button type="button" onClick=${() => void signOut()}>Sign out</button>
-      </div>
     </header>
     <main id="main" ref=${main}>${contentOf(pageName, id, session, pageState)}</main>
   `
@@ -105,16 +125,25 @@ function focusHeading(main: HTMLElement | null): void {
 }
 
 function isAt(menuPlace: string, pageName: string): boolean {
-  return menuPlace === pageName || (menuPlace === 'callers' && pageName === 'requests')
+  return menuPlace === pageName || (menuPlace === 'keys' && pageName === 'requests')
 }
 
 function contentOf(
   pageName: string,
   id: string | undefined,
   session: Session,
-  pageState: Readonly<{ draft: KeptDraft; comparison: KeptComparison }>,
+  pageState: Readonly<{
+    draft: KeptDraft
+    comparison: KeptComparison
+    search: string
+    list: (text: string) => void
+  }>,
 ): Child {
-  if (pageName === 'callers' && id) return html`<${Caller} key=${id} id=${id} session=${session} />`
+  if (pageName === 'keys') {
+    return id
+      ? html`<${Key} key=${id} id=${id} session=${session} />`
+      : html`<${Keys} key=${pageState.search} session=${session} ...${pageState} />`
+  }
   if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
   if (pageName === 'plans' && id)
     return html`<${PlanPage} key=${id} name=${id} session=${session} />`

@@ -51,7 +51,7 @@ export function Extend({ deprecation, index, session }: Props) {
         }
         <button>Show the change</button>
       </form>
-      ${set && html`<${Edit} set=${set} session=${session} watch="#/retirements" />`}
+      ${set && html`<${Edit} set=${set} session=${session} watch="#/deprecations" />`}
     </details>
   `
 }

@@ -23,7 +23,7 @@ export function judgedJwt({ header, claims, reason, failure, caller }: JudgedTok
   const exp = claims?.['exp']
   const isTime = typeof exp === 'number' && Math.abs(exp) < 8.64e12
   const facts: readonly (readonly [string, Child])[] = [
-    ['Caller', caller && html`<a href=${`#/callers/${caller.id}`}>${caller.name}</a>`],
+    ['Caller', caller && html`<a href=${`#/keys/${caller.id}`}>${caller.name}</a>`],
     ['Subject', caller?.subject],
     ['Plan', caller?.plan],
     ['Account', caller?.account],

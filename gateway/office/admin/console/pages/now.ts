@@ -79,8 +79,7 @@ function nothingYet(): Child {
     <section class="card">
       <h2>No requests yet</h2>
       <p>
-        <a href="#/callers">Make a key</a>, then call the API at the gateway’s own address, by
-        default:
+        <a href="#/keys">Make a key</a>, then call the API at the gateway’s own address, by default:
       </p>
       <pre tabindex="0">curl ${callers}/v1/pets -H "Authorization: Bearer TOKEN"</pre>
     </section>
@@ -118,7 +117,7 @@ function bansOf(bans: Bans): Child {
         [
           {
             name: 'Key',
-            cell: ({ id, name }: BanView) => html`<a href=${`#/callers/${id}`}>${name || id}</a>`,
+            cell: ({ id, name }: BanView) => html`<a href=${`#/keys/${id}`}>${name || id}</a>`,
           },
           { name: 'Until', cell: ({ until }: BanView) => time(until) },
         ],

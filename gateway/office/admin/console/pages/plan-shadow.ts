@@ -62,7 +62,7 @@ function keysOf(
       {
         name: 'Key',
         cell: ({ key, name, account }: ShadowedKey) => html`
-          <a href=${`#/callers/${key}`}>${name}</a>
+          <a href=${`#/keys/${key}`}>${name}</a>
           ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
         `,
       },

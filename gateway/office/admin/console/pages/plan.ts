@@ -31,7 +31,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
       const { now, curves, byDay, quotas } = data
       if (typeof now === 'string') {
         return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
-          <p><a href="#/callers">Callers</a></p>
+          <p><a href="#/keys">Keys</a></p>
           <${PlanOperations} name=${name} />`
       }
       const change: ChangeLimit = ({ limit }, value) =>

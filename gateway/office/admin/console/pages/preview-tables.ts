@@ -101,7 +101,7 @@ function ofBoth(shown: readonly PageWindow[]): readonly Column<Quota>[] {
 const key = {
   name: 'Key',
   cell: ({ key, name, account }: Quota) => html`
-    <a href=${`#/callers/${key}`}>${name}</a>
+    <a href=${`#/keys/${key}`}>${name}</a>
     ${account !== null && account !== undefined && html`<div class="quiet">account ${account}</div>`}
   `,
 }

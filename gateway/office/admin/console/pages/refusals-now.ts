@@ -23,8 +23,7 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
       [
         {
           name: 'Key',
-          cell: ({ key, name }: RefusedKeyFigures) =>
-            html`<a href=${`#/callers/${key}`}>${name}</a>`,
+          cell: ({ key, name }: RefusedKeyFigures) => html`<a href=${`#/keys/${key}`}>${name}</a>`,
         },
         { name: 'Plan', cell: ({ plan: of }: RefusedKeyFigures) => of },
         { name: 'By', cell: ({ window }: RefusedKeyFigures) => byWindow(window) },
@@ -107,7 +106,7 @@ const refusalColumns = [
     cell: ({ key, name }: LatestRefusal) =>
       key === null
         ? html`<span class="quiet">none</span>`
-        : html`<a href=${`#/callers/${key}`}>${name}</a>`,
+        : html`<a href=${`#/keys/${key}`}>${name}</a>`,
   },
   {
     name: 'Code',

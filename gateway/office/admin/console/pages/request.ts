@@ -10,7 +10,7 @@ import { reasonText } from '../reason-text.ts'
 import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
-import { Actions } from './caller-actions.ts'
+import { Actions } from './key-actions.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
 export function Request({ id, session }: { id: string; session: Session }) {
@@ -102,5 +102,5 @@ function answerTo({ time: at, status, sentence, id }: Explained): string {
 }
 
 function keyLink({ key, name }: Explained): Child {
-  return key === null ? '' : html`<a href=${`#/callers/${key}`}>${name}</a>`
+  return key === null ? '' : html`<a href=${`#/keys/${key}`}>${name}</a>`
 }

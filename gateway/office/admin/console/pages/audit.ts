@@ -8,8 +8,8 @@ import { aged, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
 import type { AuditView } from '../../../../front/records/audit-store.ts'
 
-/** The audit. */
-export function Changes() {
+/** The audit log. */
+export function Audit() {
   const [key, setKey] = useState('')
   const [who, setWho] = useState('')
   const changes = useData<readonly AuditView[]>(`/admin/audit${query({ key, limit: 200 })}`)
@@ -20,7 +20,7 @@ export function Changes() {
     setWho(fieldText(form, 'who'))
   }
   return page(
-    'Changes',
+    'Audit log',
     `tollgate audit${key === '' ? '' : ` --key ${key}`}`,
     html`
       <form class="tools" onSubmit=${apply}>
@@ -52,7 +52,7 @@ export function Changes() {
 
 function subjectOf({ what, subject }: AuditView): Child {
   const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
-  return isOfKey ? html`<a href=${`#/callers/${subject}`}>${subject}</a>` : subject
+  return isOfKey ? html`<a href=${`#/keys/${subject}`}>${subject}</a>` : subject
 }
 
 /** The changed members, each with its value before and after. */

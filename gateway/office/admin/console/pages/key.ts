@@ -10,12 +10,12 @@ import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
-import { Actions } from './caller-actions.ts'
-import { deprecatedOf, factsOf, Sharing } from './caller-facts.ts'
-import { Lines, usageOf } from './caller-history.ts'
+import { Actions } from './key-actions.ts'
+import { deprecatedOf, factsOf, Sharing } from './key-facts.ts'
+import { Lines, usageOf } from './key-history.ts'
 
-/** One caller: how it stands, why it was refused, and what can be done. */
-export function Caller({ id, session }: { id: string; session: Session }) {
+/** One key: how it stands, why it was refused, and what can be done. */
+export function Key({ id, session }: { id: string; session: Session }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`
   const key = useData<KeyDetails>(path, 5_000)
   const timeline = useData<KeyTimeline>(`${path}/timeline`, 5_000)
@@ -26,7 +26,7 @@ export function Caller({ id, session }: { id: string; session: Session }) {
     timeline.reload()
   }
   return page(
-    key.data?.name ?? 'Caller',
+    key.data?.name ?? 'Key',
     `tollgate explain ${id}`,
     aged(
       timeline,

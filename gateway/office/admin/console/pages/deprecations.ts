@@ -12,12 +12,12 @@ import type { RunningConfig } from '../../../operations/config/running.ts'
 import { Extend } from './extend.ts'
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
-export function Retirements({ session }: { session: Session }) {
+export function Deprecations({ session }: { session: Session }) {
   const config = useData<RunningConfig>('/admin/config')
   const calls = useData<readonly CallsView[]>('/admin/deprecations')
   const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
   return page(
-    'Retirements',
+    'Deprecations',
     'tollgate deprecations report --csv',
     aged(config, ({ config: settings }) => {
       const all = settings.deprecations
@@ -93,7 +93,7 @@ function callersOf(rows: readonly CallsView[]): Child {
     [
       {
         name: 'Key',
-        cell: ({ key, name }: CallsView) => html`<a href=${`#/callers/${key}`}>${name || key}</a>`,
+        cell: ({ key, name }: CallsView) => html`<a href=${`#/keys/${key}`}>${name || key}</a>`,
       },
       {
         name: 'Calls',
@@ -127,7 +127,7 @@ function extensionsOf({ extensions }: Deprecation): Child {
           ${i > 0 ? ', ' : ''}${
             'account' in extension
               ? `the account ${extension.account}`
-              : html`<a href=${`#/callers/${extension.key}`}>${extension.key}</a>`
+              : html`<a href=${`#/keys/${extension.key}`}>${extension.key}</a>`
           }
           ${` until ${extension.until}${extension.spare ? ' (spared by brownouts)' : ''}`}
         `,

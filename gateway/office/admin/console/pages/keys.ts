@@ -13,15 +13,15 @@ import type { KeyStanding } from '../../../operations/key-standing.ts'
 import type { KeyOnPage, KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
 import { MakeKey } from './make-key.ts'
-import { Search } from './search.ts'
 
 const perPage = 50
 
 const states = ['active', 'disabled', 'expired', 'revoked']
 
-/** Keys by name, and one field that finds whatever a customer has sent. */
-export function Callers({ session }: { session: Session }) {
-  const [search, setSearch] = useState('')
+type Props = Readonly<{ session: Session; search: string; list: (text: string) => void }>
+
+/** Keys by name; `search` leaves those with a text, and `list` searches another one. */
+export function Keys({ session, search, list }: Props) {
   const [state, setState] = useState('')
   const [plan, setPlan] = useState('')
   const config = useData<RunningConfig>('/admin/config')
@@ -50,14 +50,9 @@ export function Callers({ session }: { session: Session }) {
       </select>
     </label>
   `
-  const find = (text: string): void => {
-    setSearch(text)
-    setAfter([])
-  }
   return page(
-    'Callers',
+    'Keys',
     'tollgate keys list --search TEXT · tollgate explain ID',
-    html`<${Search} list=${find} />`,
     html`
       <div class="tools">
         ${filter('State', state, 'all but revoked', states, setState)}
@@ -69,13 +64,20 @@ export function Callers({ session }: { session: Session }) {
           setPlan,
         )}
         ${session.role === 'all' && html`<${MakeKey} made=${keys.reload} />`}
+        ${
+          search !== '' &&
+          html`<p class="chip">
+            Keys with <b>${search}</b> only.
+            <button type="button" class="link" onClick=${() => list('')}>Show all</button>
+          </p>`
+        }
       </div>
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
         ? html`<${Empty} isFiltered=${search + state + plan !== ''} />`
         : html`
-            ${table(search === '' ? 'Keys by name' : `Keys with “${search}”`, columnsOf(rows), rows, ({ id }) => id)}
+            ${table('Keys by name', columnsOf(rows), rows, ({ id }) => id)}
             <p class="buttons">
               <button
                 type="button"
@@ -102,7 +104,7 @@ const firstColumns: readonly Column<KeyOnPage>[] = [
   {
     name: 'Name',
     cell: ({ id, name, account, test }) => html`
-      <a href=${`#/callers/${id}`}>${name}</a>
+      <a href=${`#/keys/${id}`}>${name}</a>
       ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
       ${test && html`<div class="quiet">test key</div>`}
     `,

@@ -8,7 +8,7 @@ function areOff(): boolean {
   return localStorage.getItem(offName) !== null
 }
 
-/** `/` searches, `?` lists the keys; both only outside of fields, and unless they are turned off. */
+/** `/` searches, `?` lists the shortcuts; both only outside of fields, and unless they are turned off. */
 function useShortcuts(help: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
@@ -17,8 +17,7 @@ function useShortcuts(help: () => void): void {
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || areOff()) return
       if (event.key === '/') {
         event.preventDefault()
-        if (document.querySelector('#search') === null) location.hash = '#/callers'
-        requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#search')?.focus())
+        document.querySelector<HTMLInputElement>('#search')?.focus()
       } else if (event.key === '?') help()
     }
     addEventListener('keydown', press)
@@ -27,10 +26,10 @@ function useShortcuts(help: () => void): void {
 }
 
 /**
- * The keys of the console, and the button that shows them. People who speak to their computer, or
+ * The shortcuts of the console, and the button that shows them. People who speak to their computer, or
  * whose hands shake, can turn single keys off.
  */
-export function Keys() {
+export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isOff, setOff] = useState(areOff)
   const open = (): void => {
@@ -46,12 +45,12 @@ export function Keys() {
     setOff(!isOn)
   }
   return html`
-    <button type="button" onClick=${open}>Keys</button>
-    <dialog ref=${dialog} aria-label="Keys">
-      <h2>Keys</h2>
+    <button type="button" onClick=${open}>Shortcuts</button>
+    <dialog ref=${dialog} aria-label="Shortcuts">
+      <h2>Shortcuts</h2>
       <dl class="facts">
         <dt><kbd>/</kbd></dt>
-        <dd>search for a caller, a request or a token</dd>
+        <dd>search for a key, a request or a token</dd>
         <dt><kbd>?</kbd></dt>
         <dd>this list</dd>
         <dt><kbd>Esc</kbd></dt>

@@ -8,7 +8,7 @@ import { table, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
-import { differences } from './changes.ts'
+import { differences } from './audit.ts'
 
 /** The lines of the timeline that are shown at first. */
 const firstLines = 20

@@ -86,7 +86,7 @@ export function Sharing({ account, id }: { account: string; id: string }) {
     return html`
       <p>
         Other keys of the account ${account}, which share its quota:
-        ${rest.map((key, i) => html`${i > 0 ? ', ' : ' '}<a href=${`#/callers/${key.id}`}>${key.name}</a>`)}${next === null ? '' : ' and more'}
+        ${rest.map((key, i) => html`${i > 0 ? ', ' : ' '}<a href=${`#/keys/${key.id}`}>${key.name}</a>`)}${next === null ? '' : ' and more'}
       </p>
     `
   })
@@ -103,7 +103,7 @@ export function deprecatedOf(calls: readonly CallsView[]): Child {
         {
           name: 'Operation',
           cell: ({ operation }: CallsView) =>
-            html`<a href="#/retirements"><code>${operation}</code></a>`,
+            html`<a href="#/deprecations"><code>${operation}</code></a>`,
         },
         {
           name: 'Calls',

@@ -1,0 +1,113 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, ask, get, query } from './api.ts'
+import { messageOf } from '../../../front/http/page/format.ts'
+import { html } from '../../../front/http/page/html.ts'
+import { failure } from './page-parts.ts'
+import { isJwt, judgedJwt } from './pages/jwt.ts'
+import type { FoundKey } from '../../operations/keys/find.ts'
+import type { JudgedToken } from '../../operations/jwt/judged.ts'
+import type { KeyPage } from '../../operations/keys/list.ts'
+
+/**
+ * A field that finds whatever a customer has sent: a name, an account, an id of a key or of a request, or a whole token.
+ * What leads to no page by itself goes to `list`. It has the focus when the console opens.
+ */
+export function Search({ list }: { list: (text: string) => void }) {
+  const field = useRef<HTMLInputElement>(null)
+  const [error, setError] = useState<string>()
+  const [judged, setJudged] = useState<JudgedToken>()
+  const [isBusy, setBusy] = useState(false)
+  const forget = (): void => {
+    setError(undefined)
+    setJudged(undefined)
+  }
+  useEffect(() => {
+    field.current?.focus()
+    addEventListener('hashchange', forget)
+    return () => removeEventListener('hashchange', forget)
+  }, [])
+  const go = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const text = field.current?.value.trim() ?? ''
+    forget()
+    setBusy(true)
+    try {
+      await follow(text)
+      if (field.current?.value.trim() === text) field.current.value = ''
+    } catch (thrown) {
+      setError(messageOf(thrown))
+    }
+    setBusy(false)
+  }
+  const follow = async (text: string): Promise<void> => {
+    // A token doesn't stay in the page, whatever the answer is.
+    if ((isJwt(text) || isToken(text)) && field.current) field.current.value = ''
+    if (isJwt(text)) {
+      return setJudged(await ask<JudgedToken>('POST', '/admin/jwt/check', { token: text }))
+    }
+    const page = text === '' ? undefined : await placeOf(text)
+    if (page !== undefined) location.hash = page
+    else if (isToken(text)) setError('No key has this token.')
+    else list(text)
+  }
+  return html`
+    <form
+      class="search"
+      role="search"
+      aria-busy=${isBusy}
+      onSubmit=${(event: Event) => void go(event)}
+    >
+      <label class="unseen" for="search">What did the customer send?</label>
+      <input
+        id="search"
+        ref=${field}
+        type="search"
+        autocomplete="off"
+        spellcheck=${false}
+        placeholder="Find: name, account, note, key id, X-Request-Id or token"
+      />
+      <button class="go" disabled=${isBusy}>Find</button>
+    </form>
+    ${error !== undefined && html`<div class="found">${failure({ message: error })}</div>`}
+    ${judged && html`<div class="found">${judgedJwt(judged)}</div>`}
+  `
+}
+
+function isToken(text: string): boolean {
+  return /^tg_\w{12}_\w+$/.test(text)
+}
+
+/** The page about what a text names; `undefined` if it names nothing by itself. */
+async function placeOf(text: string): Promise<string | undefined> {
+  if (isToken(text)) {
+    const answer = await orNothing(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
+    return answer && `#/keys/${answer.key.id}`
+  }
+  const id = encodeURIComponent(text)
+  const whyNot = /^[\w.-]{1,128}$/.test(text) ? await whyNoRequest(id) : ''
+  if (whyNot === undefined) return `#/requests/${id}`
+  const { keys } = await get<KeyPage>(`/admin/keys${query({ search: text, limit: 2 })}`)
+  const [only, ...others] = keys
+  if (!only && whyNot !== '') throw new Error(`No key matches. ${whyNot}`)
+  return only && others.length === 0 ? `#/keys/${only.id}` : undefined
+}
+
+/** Why no refused or failed answer with an id can be shown; `undefined` if one can. */
+async function whyNoRequest(id: string): Promise<string | undefined> {
+  try {
+    await get<unknown>(`/admin/requests/${id}`)
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return error.message
+    throw error
+  }
+}
+
+async function orNothing<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined
+    throw error
+  }
+}
