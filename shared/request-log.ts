@@ -12,7 +12,7 @@ export function serviceLog(service: string, settings: LogSettings): FastifyBaseL
 
 /**
  * The log of lines that name a request. A service's own requests have the log of all: most write no line, and a logger for
- * each would cost a refusal a twelfth of its processor time. An app's own Fastify makes one for each.
+ * each would cost a refusal a twelfth of its CPU time. An app's own Fastify makes one for each.
  */
 export function logOf({ log, id, server }: FastifyRequest): FastifyBaseLogger {
   return log === server.log ? log.child({ reqId: id }) : log

@@ -8,7 +8,7 @@ type End = Parameters<ServerResponse['end']>
 
 /**
  * A response that writes head and body as one text. Node would pass head, body and end as a list, which costs a refusal a
- * twentieth of its processor time.
+ * twentieth of its CPU time.
  */
 export class InOne<Asked extends IncomingMessage> extends StoppingResponse<Asked> {
   // Node's text of a head that is written but not sent. It may be missing, against its type.

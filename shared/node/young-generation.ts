@@ -2,7 +2,7 @@ import { getHeapSpaceStatistics } from 'node:v8'
 import { letYoungGenerationGrow, major } from './v8-flags.ts'
 
 /**
- * The part of the young generation for each request under way. One of 8 MB costs 1.02 times the processor time while 200
+ * The part of the young generation for each request under way. One of 8 MB costs 1.02 times the CPU time while 200
  * requests wait for a backend, and 1.4 times while 400 do, because objects that don't fit in move to the old generation.
  */
 const requestBytes = 40 * 1_024

@@ -25,7 +25,7 @@ const benches = {
   scale: benchScale,
 }
 
-const help = `Measures processor time, requests a second and latency, side by side, on this machine.
+const help = `Measures CPU time, requests a second and latency, side by side, on this machine.
 
   npm run bench                 everything: rounds of half a second, all contestants in turn
   npm run bench -- proxy        only that; there are ${Object.keys(benches).join(', ')}

@@ -10,7 +10,7 @@ export function pictureOf(part: string, results: unknown, about: string): string
   return undefined
 }
 
-/** Processor time a request of all that stands in between, for the README. */
+/** CPU time a request of all that stands in between, for the README. */
 export function proxyPicture(rows: readonly Row[], about: string): string {
   const [{ togetherMicros: base = NaN } = {}] = rows
   const shown = rows.filter(({ isVariant }) => !isVariant)
@@ -24,7 +24,7 @@ export function proxyPicture(rows: readonly Row[], about: string): string {
     status: row.status,
   }))
   return drawn({
-    title: 'Processor time a request, beside a bare Fastify proxy without keys and limits',
+    title: 'CPU time per request, compared with a plain Fastify proxy without keys and limits',
     about: `Second part of a bar: Redis. ${about}`,
     groups: [
       { title: 'Forwarded', bars: bars.filter(({ status }) => status === 200) },

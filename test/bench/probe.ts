@@ -7,13 +7,13 @@ import { constants, monitorEventLoopDelay, performance, PerformanceObserver } fr
 export type Observation = Readonly<{
   /** The worst stall of the loop in each quarter of a second. */
   stallsMs: readonly number[]
-  /** The loop's longest piece of work in each, in processor time: time that others on the machine take isn't in it. */
+  /** The loop's longest piece of work in each, in CPU time: time that others on the machine take isn't in it. */
   piecesMs: readonly number[]
   /** Full collections, and how long each stopped the process. */
   fullCollectionsMs: readonly number[]
   /** For how long the loop had something to do. */
   loopMs: number
-  /** Processor time of all threads. */
+  /** CPU time of all threads. */
   cpuMs: number
 }>
 
@@ -39,7 +39,7 @@ function endSlice(): void {
 const schedule = openSync('/proc/thread-self/schedstat', 'r')
 const text = Buffer.alloc(64)
 
-/** The processor time of the loop's thread, as the scheduler counts it. */
+/** The CPU time of the loop's thread, as the scheduler counts it. */
 function workMs(): number {
   const length = readSync(schedule, text, 0, text.length, 0)
   return Number.parseInt(text.toString('latin1', 0, length)) / 1e6

@@ -19,7 +19,7 @@ const level = 0.3
 type Window = Readonly<{ p99Ms: number; requests: number }> & Observation
 
 type Reload = Readonly<{
-  /** Processor time of all threads, and the loop's, that a window with a reload takes more. */
+  /** CPU time of all threads, and the loop's, that a window with a reload takes more. */
   cpuMs: number
   loopMs: number
   longestMs: number
@@ -47,7 +47,7 @@ export async function benchReload(
   const name = `a reload with ${routes.toLocaleString('en')} routes and ${keyCount.toLocaleString('en')} keys in use`
   const table = tableOf(
     [
-      ['work: processor time of all threads, ms', spread(({ cpuMs }) => cpuMs)],
+      ['work: CPU time of all threads, ms', spread(({ cpuMs }) => cpuMs)],
       ['work: time of the loop, ms', spread(({ loopMs }) => loopMs)],
       ['longest piece of its work, processor ms', spread(({ longestPieceMs }) => longestPieceMs)],
       ['longest stall of the loop, ms', spread(({ longestMs }) => longestMs)],

@@ -5,7 +5,7 @@ import { tableOf, whole, type Column } from './tables.ts'
 export type Row = Readonly<{
   name: string
   status: number
-  /** Microseconds of processor time (user and system) of the server's processes, a request. */
+  /** Microseconds of CPU time (user and system) of the server's processes, a request. */
   cpuMicros: number
   /** Least and most of the rounds. */
   cpuSpread: readonly [number, number]

@@ -85,7 +85,7 @@ async function isUp(url: string): Promise<string> {
 }
 
 /**
- * Processor time of a process and of those that it has started, as the scheduler counts it: to the
+ * CPU time of a process and of those that it has started, as the scheduler counts it: to the
  * nanosecond, where /proc/PID/stat has ticks of 10 ms.
  */
 export function cpuSeconds(pid: number | undefined): number {

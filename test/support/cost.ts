@@ -6,7 +6,7 @@ const times = 5
 const mostRounds = 40
 
 /**
- * How many times the processor time of the plain form another form takes: the least that was seen of it, by the middle of
+ * How many times the CPU time of the plain form another form takes: the least that was seen of it, by the middle of
  * the plain ones. What else a process does meanwhile, collecting garbage above all, only adds, so rounds go on until the
  * ratio is low enough; the least of the plain ones would be a chance of the clock.
  */
@@ -26,7 +26,7 @@ export async function ratioOf(
   return ratio()
 }
 
-/** The processor time in seconds that a process takes for something, in the mean. */
+/** The CPU time in seconds that a process takes for something, in the mean. */
 async function costOf(pid: number | undefined, act: Act): Promise<number> {
   const before = cpuSeconds(pid)
   for (let i = 0; i < times; i++) await act()

@@ -8,7 +8,7 @@ export const probe = 'test/bench/probe.ts'
 /** The time for what a process still does after an answer. */
 const afterwardsMs = 50
 
-/** The longest piece of processor time in ms that the loop of a process takes at once while something runs. */
+/** The longest piece of CPU time in ms that the loop of a process takes at once while something runs. */
 export async function longestPieceMs(
   { child }: Service,
   act: () => Promise<unknown>,

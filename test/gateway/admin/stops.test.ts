@@ -12,7 +12,7 @@ import { longestPieceMs, probe } from '../../support/stops.ts'
 const routeCount = 1_000
 const keyCount = 10_000
 
-/** The processor time in ms that the loop may take at once: 10, and half of it for a busy machine. */
+/** The CPU time in ms that the loop may take at once: 10, and half of it for a busy machine. */
 const mostMs = 15
 /** The same for a body of 8 MB, which becomes one text. */
 const mostOfBodyMs = 30

@@ -77,7 +77,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'an OpenAPI document': openapiFrom,
 }
 
-/** The processor time of reading a text, in milliseconds. */
+/** The CPU time of reading a text, in milliseconds. */
 function timeOf(read: (text: string) => unknown, text: string): number {
   const before = process.cpuUsage()
   try {

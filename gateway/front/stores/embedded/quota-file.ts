@@ -34,7 +34,7 @@ const pageSize = 2_000
  * The counters and commands in the gateway's file.
  *
  * Counters are first appended to a journal, and later moved to the table. Of 10,000 counters in random
- * order, 250 at a time, one takes 6.4 µs of processor time into the table, and 0.6 µs into the journal.
+ * order, 250 at a time, one takes 6.4 µs of CPU time into the table, and 0.6 µs into the journal.
  */
 export type QuotaFile = Readonly<{
   /** A quota by the table; `undefined` if the table doesn't have it. */

@@ -77,7 +77,7 @@ function targetsOf(name: string, targets: UpstreamsView[string]): Child {
       { name: 'Under way', isNumber: true, cell: ([, { underWay }]: Row) => count(underWay) },
       { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
       {
-        name: 'Half, 95 % within',
+        name: 'p50, p95',
         isNumber: true,
         cell: ([, { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
       },

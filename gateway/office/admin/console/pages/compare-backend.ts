@@ -95,7 +95,7 @@ function Result({ view, isStopped }: { view: ComparisonView; isStopped: boolean 
         { name: 'Route', cell: ({ route }: RouteView) => html`<code>${route}</code>` },
         { name: 'Compared', isNumber: true, cell: ({ compared }) => count(compared) },
         { name: 'The same', isNumber: true, cell: ({ same }) => count(same) },
-        { name: 'Now: half, 95 % within', isNumber: true, cell: (each) => times(each.presentMs) },
+        { name: 'Now: p50, p95', isNumber: true, cell: (each) => times(each.presentMs) },
         { name: 'Then', isNumber: true, cell: (each) => times(each.wouldBeMs) },
         { name: 'Would break', cell: ({ breaks }) => breaksOf(breaks) },
       ],

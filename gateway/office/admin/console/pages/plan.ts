@@ -101,7 +101,7 @@ function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Chil
     <details>
       <summary>The last 14 days as a table</summary>
       ${table(
-        'Highest use of the quotas by day, in UTC: half of them, nine of ten, the most',
+        'Highest use of the quotas by day, in UTC: p50, p90 and the most',
         [
           { name: 'Day', cell: ({ on }: DayOfPlan) => on },
           {
@@ -112,7 +112,7 @@ function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Chil
           },
           ...shown.flatMap((window) => [
             {
-              name: `${window.heading}: half, 90 %, most`,
+              name: `${window.heading}: p50, p90, most`,
               isNumber: true,
               cell: (row: DayOfPlan) => {
                 const peaks = peaksOf(row, window)

@@ -89,7 +89,7 @@ function sidesOf(swap: SwapView): Child {
           >`,
       },
       {
-        name: 'Half, 95 % within',
+        name: 'p50, p95',
         isNumber: true,
         cell: ([, , { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
       },
