@@ -83,7 +83,6 @@ test('a key is made with limits of its own', async (t, open) => {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('Mine')
   await dialog.getByRole('combobox', { name: /^Plan/ }).selectOption('own')
-  await dialog.getByText('Limits of its own').click()
   await dialog.getByLabel('A minute').fill('10')
   await dialog.getByLabel('An hour').fill('70')
   await dialog.getByLabel('A day').fill('unlimited')

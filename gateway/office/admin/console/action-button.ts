@@ -39,7 +39,7 @@ export function ActionButton({ label, consequence, typed, act }: Action) {
         ${
           typed !== undefined &&
           html`<label
-            >Type <b>${typed}</b> to go on
+            ><span>Type <b>${typed}</b> to go on</span>
             <input
               value=${word}
               autocomplete="off"
