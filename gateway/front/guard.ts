@@ -110,19 +110,23 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const changeRoutes = await addRoutes(app, options.config, { ...inForce.routes, isAlone })
   return {
     async change(config) {
-      const next = await openGeneration(app, { ...options, config })
-      try {
-        const stages = slots.map(({ stagesIn }) => stagesIn(next))
-        const putInForce = await changeRoutes(config, next.routes)
-        putInForce()
-        slots.forEach((slot, i) => (slot.stages = stages[i] ?? slot.stages))
-      } catch (error) {
-        next.close()
-        throw error
-      }
       const before = inForce
-      inForce = next
-      if (options.ownCallers) options.ownCallers.plans = config.plans
+      try {
+        const next = await openGeneration(app, { ...options, config })
+        try {
+          const stages = slots.map(({ stagesIn }) => stagesIn(next))
+          const putInForce = await changeRoutes(config, next.routes)
+          putInForce()
+          slots.forEach((slot, i) => (slot.stages = stages[i] ?? slot.stages))
+        } catch (error) {
+          next.close()
+          throw error
+        }
+        inForce = next
+        if (options.ownCallers) options.ownCallers.plans = config.plans
+      } finally {
+        options.front.issuers.keep(inForce.config.jwt)
+      }
       void before.underWay?.whenNone().then(() => before.close())
     },
   }
@@ -133,6 +137,7 @@ type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages
 
 /** What one configuration makes of the routes of an app. */
 type Generation = Readonly<{
+  config: Config
   stages: Stages
   routes: Omit<RouteOptions, 'isAlone'>
   underWay: UnderWay | undefined
@@ -163,7 +168,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
     },
     own: ownAnswers({ config, stores: front.stores, tokenOf, clock, log: app.log }),
   }
-  return { stages, routes, underWay, close }
+  return { config, stages, routes, underWay, close }
 }
 
 async function open({ config, front, ownCallers }: GuardOptions): Promise<Opened> {

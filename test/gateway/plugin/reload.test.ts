@@ -100,6 +100,27 @@ t.test('requests go to other targets, and those under way end at theirs', async 
   await app.close()
 })
 
+t.test('an audience or algorithm that is taken away ends its tokens at once', async (t) => {
+  const key = signingKey('ES256')
+  const { url: keys } = await startKeyServer(t, [key])
+  const { app, operations, other } = await start(t)
+  const issuer = { issuer: issuerName, audience, keys, plan: 'free' }
+  const headers = bearer(tokenOf(key))
+  const steps = [
+    [{}, 200],
+    [{ audience: 'other' }, 401],
+    [{}, 200],
+    [{ algorithms: ['RS256'] as const }, 401],
+  ] as const
+  for (const [changes, status] of steps) {
+    await operations.reload(other({ jwt: [{ ...issuer, ...changes }] }))
+    t.equal((await app.inject({ url: '/mine', headers })).statusCode, status)
+  }
+  await operations.reload(other({ jwt: [issuer] }))
+  await operations.reload(other({}))
+  t.equal((await app.inject({ url: '/mine', headers })).statusCode, 401)
+})
+
 t.test('a path is read again, and warns of what makes no sense', async (t) => {
   const { ask, operations, written, log } = await start(t)
   const file = join(t.testdir(), 'gateway.yaml')
