@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import type { KeyDirectory } from './directory.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
-import { moveBan } from './move-ban.ts'
+import { copyBan } from './move-ban.ts'
 import type { OutsideRecords } from './outside-records.ts'
 import { counts, keyOfOutsider, type Outsider } from './outsider.ts'
 import type { KeyStore } from './store.ts'
@@ -27,8 +27,8 @@ export interface OutsideFinder {
 
 export type OutsideCallersOptions = Readonly<{
   store: KeyStore
-  /** The store of bans: a ban goes with a caller whose account is another one. */
-  quota: Pick<QuotaStore, 'bans' | 'ban' | 'lift'>
+  /** The store of bans: a ban holds for tokens of other accounts, too. */
+  quota: Pick<QuotaStore, 'decide' | 'ban'>
   directory: Pick<KeyDirectory, 'outsideOf' | 'outsiderOf' | 'remember'>
   records: OutsideRecords
   clock: Clock
@@ -62,12 +62,14 @@ export class OutsideCallers {
 
   /** The caller of a token for which somebody vouches. `most` bounds the records of one issuer. */
   async find(token: string, outsider: Outsider, most: number): Promise<OutsideLookUp> {
-    const { directory } = this.#options
+    const { directory, quota } = this.#options
     const id = outsideId(outsider)
     try {
       const stored = await this.#recordOf(id, outsider, most)
       if (stored === 'full') return 'full'
       if (!isOf(stored.key, outsider)) return 'mismatch'
+      const { key } = stored
+      await copyBan(quota, id, quotaOf(key), quotaOf({ ...key, account: outsider.account }))
       this.#bringUpToDate(stored, outsider)
       return directory.remember(token, { outsider, stored })
     } catch {
@@ -102,22 +104,19 @@ export class OutsideCallers {
     return made
   }
 
-  /** Writes what is said now to the record, for lists. Requests don't wait for it, or go by it. */
+  /**
+   * Writes what is said now to the record, for lists. Requests don't wait for it, or go by it. A record that others have
+   * changed meanwhile is brought up to date with the next token.
+   */
   #bringUpToDate(stored: StoredKey, outsider: Outsider): void {
     const { key, version } = stored
     const after = keyOfOutsider({ outsider, stored })
     if (saysTheSame(key, after) || this.#updating.has(key.id)) return
     this.#updating.add(key.id)
-    void this.#replace(key, after, version)
-      .catch((error: unknown) => this.#options.outdated(key.id, error))
+    const { store, outdated } = this.#options
+    void Promise.resolve(store.replace(after, version))
+      .catch((error: unknown) => outdated(key.id, error))
       .finally(() => this.#updating.delete(key.id))
-  }
-
-  /** A record that others have changed meanwhile is brought up to date with the next token. */
-  async #replace(before: Key, after: Key, version: number): Promise<void> {
-    const { store, quota } = this.#options
-    if (!(await store.replace(after, version))) return
-    await moveBan(quota, before.id, quotaOf(before), quotaOf(after))
   }
 }
 

@@ -62,9 +62,10 @@ export class QuotaDesk {
     this.#clock = clock
   }
 
-  /** The bans that run, in the order of their ends. */
+  /** The bans that run, in the order of their ends: of a caller with tokens of several accounts, the one that ends last. */
   async bans(): Promise<readonly (Ban & { name: string })[]> {
-    const bans = await this.#quota.bans()
+    const all = (await this.#quota.bans()).toSorted((a, b) => a.untilMs - b.untilMs)
+    const bans = [...new Map(all.map((ban) => [ban.key, ban])).values()]
     const nameOf = await keyNames(
       this.#keys,
       bans.map(({ key }) => key),
