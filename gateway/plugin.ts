@@ -71,7 +71,7 @@ export interface TollgateOptions {
   /** The time in milliseconds; `Date.now` by default. */
   readonly clock?: Clock
   /**
-   * Finds the key of a request in place of the headers in `keys.from`; `undefined` if it has none. If it throws, the request
+   * Finds the key of a request in place of the headers in `keys.from`; `undefined` if it has none. If it throws or is async, the request
    * gets 503.
    */
   readonly keyOf?: (request: FastifyRequest) => string | undefined

@@ -73,6 +73,11 @@ function askedOf(keyOf: KeyOf, request: FastifyRequest, longest: number): string
   try {
     const value: unknown = keyOf(request)
     if (value === undefined) return missing
+    if (value instanceof Promise) {
+      // Nobody else waits for it: its rejection would end the process.
+      value.catch(() => undefined)
+      throw new TypeError('it is async, and must give the key at once, as a text')
+    }
     if (typeof value !== 'string') throw new TypeError(`it gave ${typeof value}, and not a text`)
     return value.length <= longest && alone.test(value) ? value : malformed
   } catch (err) {

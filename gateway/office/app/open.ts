@@ -46,7 +46,6 @@ export function openTollgate(options: AppOptions): Tollgate {
     shown: loaded.shown,
     async change(config) {
       await change(config)
-      front.issuers.keep(config.jwt)
       front.strangers.limits = config.strangers
       office.change(config)
     },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { ConfigFile } from '../../../gateway/office/config/file.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
+import { breathe } from '../../../shared/breathe.ts'
 import { mine, serve } from '../../support/plugin.ts'
 
 /** An app that finds keys in its own way, with a key. */
@@ -35,7 +36,7 @@ t.test('a way that fails is 503 and a line in the log, and counts against nobody
   const { ask, app, log } = await start(t, {
     keyOf: ({ query }) => {
       if ((query as { how?: string }).how === 'throw') throw new Error('no database')
-      return Promise.resolve('x') as unknown as string
+      return { key: 'x' } as unknown as string
     },
   })
   const thrown = await ask('/mine?how=throw')
@@ -46,6 +47,20 @@ t.test('a way that fails is 503 and a line in the log, and counts against nobody
   t.match(log[1], /it gave object, and not a text/)
   const id = String(thrown.headers['x-request-id'])
   t.match(await app.tollgate.explain(id), { answers: [{ sentence: /The app’s own function/ }] })
+})
+
+t.test('a way that is async is 503, and its rejection ends no process', async (t) => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown): unknown => unhandled.push(error)
+  process.prependListener('unhandledRejection', note)
+  t.teardown(() => process.off('unhandledRejection', note))
+  const { ask, log } = await start(t, {
+    keyOf: (() => Promise.reject(new Error('no database'))) as unknown as () => string,
+  })
+  t.equal((await ask('/mine')).statusCode, 503)
+  t.match(log[0], /it is async, and must give the key at once.*"keyOf\\" has thrown/)
+  await breathe()
+  t.strictSame(unhandled, [])
 })
 
 t.test('an app takes keys from the headers that its configuration names', async (t) => {
