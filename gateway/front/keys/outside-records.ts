@@ -10,6 +10,9 @@ const tellEveryMs = 60_000
 /** The least time between two counts of an issuer that is full: records that nobody used may have been taken away. */
 const recountEveryMs = 10 * 60_000
 
+/** The least time from a count that failed to the next one. */
+const againAfterMs = 10_000
+
 export type OutsideRecordsOptions = Readonly<{
   store: Pick<KeyStore, 'list'>
   noted: Noted
@@ -29,7 +32,8 @@ export class OutsideRecords {
   #ids = new Map<string, Set<string>>()
   /** The same of a count that isn't done. */
   #counting: Map<string, Set<string>> | undefined
-  #countedAtMs = -Infinity
+  #isCounted = false
+  #nextCountAtMs = -Infinity
   /** New records of this gateway that aren't in the audit, by issuer. */
   readonly #untold = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
@@ -40,7 +44,7 @@ export class OutsideRecords {
 
   /** Counts what is in the store, once. */
   begin(): void {
-    if (this.#countedAtMs === -Infinity) void this.#count()
+    if (this.#nextCountAtMs === -Infinity) void this.#count()
   }
 
   /** Notes keys that any gateway has added or changed. */
@@ -51,8 +55,8 @@ export class OutsideRecords {
   /** Counts a record that is going to be made, if its issuer may have one more. */
   take(key: Key, most: number): boolean {
     const isFull = this.countOf(key.issuer ?? '') >= most
-    const isOld = this.#options.clock() - this.#countedAtMs >= recountEveryMs
-    if (isFull && isOld) void this.#count()
+    const isTime = this.#options.clock() >= this.#nextCountAtMs
+    if (isTime && (isFull || !this.#isCounted)) void this.#count()
     if (!isFull) this.#add(key)
     return !isFull
   }
@@ -87,7 +91,7 @@ export class OutsideRecords {
   async #count(): Promise<void> {
     if (this.#counting) return
     const { store, clock } = this.#options
-    this.#countedAtMs = clock()
+    this.#nextCountAtMs = clock() + recountEveryMs
     this.#counting = new Map()
     try {
       let count = 0
@@ -97,8 +101,10 @@ export class OutsideRecords {
         if (++count % 200 === 0) await breathe()
       }
       this.#ids = this.#counting
+      this.#isCounted = true
     } catch {
       // The watch reports the outage. What was counted before goes on to count.
+      this.#nextCountAtMs = clock() + againAfterMs
     } finally {
       this.#counting = undefined
     }

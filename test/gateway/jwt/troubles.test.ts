@@ -4,7 +4,14 @@ import t, { type Test } from 'tap'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startGateway, startRawUpstream, type GatewayOptions } from '../../support/gateway.ts'
-import { bearer, jwtSection, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
+import {
+  bearer,
+  issuerName,
+  jwtSection,
+  signingKey,
+  startKeyServer,
+  tokenOf,
+} from '../../support/jwt.ts'
 import { logged, said } from '../../support/logs.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
@@ -42,6 +49,34 @@ t.test(
     await until(() => reasons().includes('store'))
     wire.hang(false)
     await until(async () => (await statusOf(tokenFor('never-seen'))) === 200)
+  },
+)
+
+t.test(
+  'a gateway that starts while the store is away counts callers when it is back',
+  async (t) => {
+    const redis = await startRedis(t)
+    const server = await startKeyServer(t, [key])
+    const more = jwtSection(server.url, 'plan: free, maxCallers: 50')
+    const { stores } = await startGateway(t, { store: `redis: "${redis.url}"` })
+    const record = { name: 'x', plan: 'free', createdAtMs: 1, kind: 'jwt', issuer: issuerName }
+    await stores.keys.add(
+      Array.from({ length: 50 }, (_, i) => ({
+        ...{ ...record, id: `caller${i}`, subject: `s${i}`, secrets: [] },
+      })),
+    )
+    const wire = await startFaultProxy(t, Number(new URL(redis.url).port))
+    wire.hang(true)
+    const store = `redis: "redis://127.0.0.1:${wire.port}", timeout: 200ms`
+    const { app, statusOf, time } = await start(t, { store, more })
+    t.equal(await statusOf(tokenFor('early')), 503)
+    wire.hang(false)
+    await until(() => app.front.directory.isMet)
+    time.ms += 10_000
+    await until(async () => (await statusOf(tokenFor('first'))) === 200)
+    await until(() => (app.front.issuers.states[0]?.callers ?? 0) >= 50)
+    t.equal(await statusOf(tokenFor('second')), 503)
+    t.equal(await statusOf(tokenFor('first', { jti: 2 })), 200)
   },
 )
 
