@@ -73,6 +73,11 @@ export class Issuers {
     }
   }
 
+  /** The issuer of settings in force, with its keys as they are by now; `undefined` of others. */
+  find(settings: JwtSettings): Issuer | undefined {
+    return this.#issuers.get(textOf(settings))
+  }
+
   get states(): readonly IssuerState[] {
     return [...this.#issuers.values()].map(({ settings, maxCallers, keys }) => {
       const callers = this.#options.records.countOf(settings.issuer)

@@ -59,7 +59,7 @@ export function openTollgate(options: AppOptions): Tollgate {
   const contextFor: ContextFor = (by) => {
     requireOpen(isClosed())
     const options = { gateway, secret, clock, environment: {}, by }
-    return { ...gatewayContext(options), inForce: undefined }
+    return { ...gatewayContext(options), inForce: undefined, requiresVerified: true }
   }
   return {
     ...operationsOfApp(contextFor),

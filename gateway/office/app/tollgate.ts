@@ -33,7 +33,7 @@ export interface KeyOperations {
   create(settings: NewKey): Promise<MadeKey>
   /** A key, and where it stands with limits and bans. */
   show(key: string): Promise<KeyDetails>
-  /** The key of a token in any state, and whether the token works; `undefined` for an unknown token. */
+  /** The key of a token in any state, and whether the token works; `undefined` for an unknown token, or a JWT that doesn't verify. */
   find(token: string): Promise<(KeyDetails & Readonly<{ works: boolean }>) | undefined>
   /** A page of keys, by name. */
   list(filter: KeyFilter & KeyPaging): Promise<KeyPage>

@@ -5,6 +5,7 @@ import type { Preview } from '../config/preview.ts'
 import type { FoundRefusals } from '../explain/refusals-of.ts'
 import type { Reloader } from '../config/reload.ts'
 import type { OperatedGateway } from '../office.ts'
+import type { Issuers } from '../../front/jwt/issuers.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import type { Desks } from './desks.ts'
 import type { Content } from './parameter.ts'
@@ -28,6 +29,10 @@ export type Context = Readonly<{
   /** Asks the running gateway for what it can sign and this command can't; `undefined` elsewhere. */
   askSigner?: ((endpoint: Endpoint, sent: Sent) => Promise<unknown>) | undefined
   clock: Clock
+  /** The issuers of JWTs in force, with their keys; absent in a command. */
+  issuers?: Pick<Issuers, 'find'>
+  /** Whether a JWT that doesn't verify has no holder: an app may take the holder for the sender. */
+  requiresVerified?: boolean
   /** The holder of the token that asks a gateway; absent in a command, which may do what its user may. */
   operator?: Readonly<{ name: string; role: Role }>
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */

@@ -24,7 +24,7 @@ export function gatewayContext({
   environment,
   by,
 }: GatewayContextOptions): Omit<Context, 'inForce'> {
-  const { stores, flushCounts, recentRefusals, self } = front
+  const { stores, issuers, flushCounts, recentRefusals, self } = front
   const own = { refusals: recentRefusals, gateway: self.name }
   let desks: Desks | undefined
   return {
@@ -33,6 +33,7 @@ export function gatewayContext({
     desks: () => (desks ??= desksFor({ ...config, stores, clock, by })),
     secret,
     clock,
+    issuers,
     examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
     refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
     flush: flushCounts,

@@ -5,6 +5,7 @@ import type { KeyChange, NewGrant, NewKey } from '../../../gateway/office/app/to
 import type { keyChange, newKey } from '../../../gateway/office/operations/keys/settings.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
 import type { limitNames } from '../../../shared/windows.ts'
+import { audience, issuerName, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
 import { mine } from '../../support/plugin.ts'
 
 const plans = { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, perDay: 10_000 } }
@@ -87,6 +88,22 @@ t.test('an app shows, resets and grants quotas, and sets and lifts bans', async 
   const text = await operations.metrics()
   t.match(text, /^tollgate_requests_total\{.*status="200".*\} 2$/m)
   t.match(text, /^tollgate_config_refused 0$/m)
+})
+
+t.test('an app finds the caller of a JWT that verifies, by keys that it has', async (t) => {
+  const key = signingKey('ES256')
+  const server = await startKeyServer(t, [key])
+  const jwt = [{ issuer: issuerName, audience, keys: server.url, plan: 'free' }]
+  const store = { file: join(t.testdir(), 'gateway.db') }
+  const { ask, operations } = await start(t, { config: { plans, store, routes: [], jwt } })
+  const token = tokenOf(key)
+  t.equal((await ask(token)).statusCode, 200)
+  t.match(await operations.keys.find(token), { name: 'alice', works: true })
+  const endless = tokenOf(key, { claims: { exp: 1e14 } })
+  t.match(await operations.keys.find(endless), { name: 'alice', works: true })
+  t.equal(await operations.keys.find(`${token.slice(0, -3)}AAA`), undefined, 'forged')
+  t.equal(await operations.keys.find(tokenOf(key, { claims: { exp: 1 } })), undefined)
+  t.equal(server.asked(), 1)
 })
 
 t.test('a mistake says what is wrong, has a code, and changes nothing', async (t) => {

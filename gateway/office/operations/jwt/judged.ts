@@ -2,6 +2,7 @@ import type { Clock } from '../../../../shared/clock.ts'
 import { outsiderOf } from '../../../front/jwt/claims.ts'
 import { unverified, type Unverified } from '../../../front/jwt/form.ts'
 import { Issuer } from '../../../front/jwt/issuer.ts'
+import type { Issuers } from '../../../front/jwt/issuers.ts'
 import { LiveKeys } from '../../../front/jwt/live-keys.ts'
 import type { JwtSettings } from '../../../front/jwt/settings.ts'
 import type { JwtReason } from '../../../front/jwt/verify.ts'
@@ -28,11 +29,15 @@ export type JudgedToken = Readonly<{
   }> | null
 }>
 
-/** Reads a token, and verifies it by the keys of its issuer as they are now; `undefined` if it isn't a JWT. */
+/**
+ * Reads a token, and verifies it by the keys of its issuer: those that the given issuers have, else as they are now.
+ * `undefined` if it isn't a JWT.
+ */
 export async function judgedToken(
   token: string,
   all: readonly JwtSettings[],
   clock: Clock,
+  issuers?: Pick<Issuers, 'find'>,
 ): Promise<JudgedToken | undefined> {
   const given = unverified(token)
   if (!given) return undefined
@@ -42,26 +47,35 @@ export async function judgedToken(
   if (!claims) return { ...shown, reason: 'jwt_malformed', caller: null }
   if (!settings) return { ...shown, reason: 'jwt_issuer', caller: null }
   const caller = callerOf(settings, claims)
-  return { ...shown, ...(await verdictOn(token, given, settings, clock)), caller }
+  const live = issuers?.find(settings)
+  const verdict = live
+    ? await verdictBy(live, token, given)
+    : await verdictOn(token, given, settings, clock)
+  return { ...shown, ...verdict, caller }
 }
+
+type Verdict = Pick<JudgedToken, 'reason' | 'failure'>
 
 async function verdictOn(
   token: string,
   given: Unverified,
   settings: JwtSettings,
   clock: Clock,
-): Promise<Pick<JudgedToken, 'reason' | 'failure'>> {
+): Promise<Verdict> {
   const keys = new LiveKeys({ source: settings.keys, clock, trouble: () => undefined })
   try {
     await keys.fetch()
-    const issuer = new Issuer(settings, keys, await import('jose'), clock)
-    const judgement = await issuer.judge(token, given)
-    const { failure = null } = keys.state
-    if (judgement === 'never') return { reason: 'jwt_keys', failure }
-    return { reason: typeof judgement === 'string' ? judgement : null, failure }
+    return await verdictBy(new Issuer(settings, keys, await import('jose'), clock), token, given)
   } finally {
     keys.close()
   }
+}
+
+async function verdictBy(issuer: Issuer, token: string, given: Unverified): Promise<Verdict> {
+  const judgement = await issuer.judge(token, given)
+  const { failure = null } = issuer.keys.state
+  if (judgement === 'never') return { reason: 'jwt_keys', failure }
+  return { reason: typeof judgement === 'string' ? judgement : null, failure }
 }
 
 function callerOf(settings: JwtSettings, claims: Members): JudgedToken['caller'] {

@@ -8,6 +8,7 @@ import { anyText } from '../kinds.ts'
 import { longestOutside } from '../../../front/http/token-length.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Context } from '../context.ts'
+import type { JudgedToken } from '../jwt/judged.ts'
 import { operation, WrongInput, type AnswerOf } from '../operation.ts'
 import { keyText } from './texts.ts'
 
@@ -51,7 +52,8 @@ export const findKey = operation({
 })
 
 /** The holder of a token: of a key's, or else of one that an issuer has signed, whose it would be, verified or not. */
-async function holderOf({ desks, config, clock }: Context, token: string): Promise<TokenHolder> {
+async function holderOf(context: Context, token: string): Promise<TokenHolder> {
+  const { desks, config, clock, issuers, requiresVerified = false } = context
   const { keys } = desks()
   try {
     return await keys.holderOf(token)
@@ -60,8 +62,8 @@ async function holderOf({ desks, config, clock }: Context, token: string): Promi
     if (!isNobodys || config.jwt.length === 0) throw error
     // Loads undici, which few commands need.
     const { judgedToken } = await import('../jwt/judged.ts')
-    const judged = await judgedToken(token, config.jwt, clock)
-    if (!judged?.caller) throw error
+    const judged = await judgedToken(token, config.jwt, clock, issuers)
+    if (!judged?.caller || (requiresVerified && judged.reason !== null)) throw error
     const { caller, reason, claims } = judged
     const { id, issuer, subject } = caller
     const key = await keys.show(id).catch(() => undefined)
@@ -73,8 +75,14 @@ async function holderOf({ desks, config, clock }: Context, token: string): Promi
       )
     }
     const works = reason === null && keyUntil(key) > clock()
-    return { key, isCurrent: true, untilMs: Number(claims?.['exp']) * 1_000 || undefined, works }
+    return { key, isCurrent: true, untilMs: endOf(claims), works }
   }
+}
+
+/** The end of a token by its claims; `undefined` if they don't have one that is a date. */
+function endOf(claims: JudgedToken['claims']): number | undefined {
+  const untilMs = Number(claims?.['exp']) * 1_000
+  return Math.abs(untilMs) <= 8.64e15 ? untilMs : undefined
 }
 
 export type FoundKey = AnswerOf<typeof findKey>
