@@ -171,12 +171,31 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   return { config, stages, routes, underWay, close }
 }
 
-async function open({ config, front, ownCallers }: GuardOptions): Promise<Opened> {
+async function open(options: GuardOptions): Promise<Opened> {
+  const releases: (() => void)[] = []
+  const close = (): void => releases.splice(0).forEach((release) => release())
+  try {
+    return { ...(await acquireAll(options, releases)), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Acquires the shared parts, and notes how to release each. */
+async function acquireAll(
+  { config, front, ownCallers }: GuardOptions,
+  releases: (() => void)[],
+): Promise<Omit<Opened, 'close'>> {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
+  if (traced) releases.push(traced.release)
+  const upstreams = new Map<string, Upstream>()
+  for (const [name, settings] of config.upstreams) {
+    const upstream = front.upstreams.acquire(settings)
+    releases.push(() => front.upstreams.release(upstream))
+    upstreams.set(name, upstream)
+  }
   const jwt = await front.issuers.open(config.jwt)
-  const upstreams = new Map(
-    [...config.upstreams].map(([name, settings]) => [name, front.upstreams.acquire(settings)]),
-  )
   return {
     upstreams,
     tracer: traced?.tracer,
@@ -187,10 +206,6 @@ async function open({ config, front, ownCallers }: GuardOptions): Promise<Opened
       if (!caller || !standing) return
       record.isGivenBack = true
       void front.quotas.giveBack(caller.quota, standing.decision)
-    },
-    close() {
-      upstreams.forEach((upstream) => front.upstreams.release(upstream))
-      traced?.release()
     },
   }
 }

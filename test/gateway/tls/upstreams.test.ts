@@ -4,10 +4,11 @@ import { createServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { spiffeFault } from '../../../gateway/front/forwarding/secured.ts'
 import { pairFor, selfSigned, type Certificate } from '../../support/certificate.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { runCommand } from '../../support/command.ts'
 import { configFor, startGateway } from '../../support/gateway.ts'
 import { until } from '../../support/until.ts'
@@ -127,4 +128,19 @@ t.test('a SPIFFE ID must be the only one of the backend’s certificate', async 
   t.match(fault(`URI:${id}, URI:"spiffe://b, c"`), /and spiffe:\/\/b, c$/)
   t.match(fault(`URI:${id}, URI:"broken`), /no SPIFFE ID/)
   t.match(fault(`URI:${id}, URI:SPIFFE://b`), /and SPIFFE:/)
+})
+
+t.test('a reload that fails at a file leaves no upstream behind', async (t) => {
+  const { url, app } = await startGateway(t)
+  const configOf = (target: string, upstreamMore = '') =>
+    parseConfig(configFor(target, 'file: x.db', { upstreamMore }), {}, 'x.yaml')
+  const ca = join(t.testdir(), 'ca.pem')
+  writeFileSync(ca, selfSigned().cert)
+  const missing = configOf('https://localhost:9', `tls: { ca: "${ca}" }`)
+  rmSync(ca)
+  const sound = configOf(url)
+  const renamed = [...missing.upstreams.values()].map((each) => ['secured', each] as const)
+  const upstreams = new Map([...sound.upstreams, ...renamed])
+  await t.rejects(app.change({ ...sound, upstreams }), { message: /tls\.ca.*can't be read/ })
+  t.equal(app.front.upstreams.all.length, 1)
 })
