@@ -3,13 +3,14 @@ import { verifyingKey, type VerifyingKey } from './key.ts'
 /** The most members of a set. */
 const mostKeys = 100
 
-/** The keys of a set's text. Throws a sentence if it isn't a set. */
+/** The keys of a set's text, each once. Throws a sentence if it isn't a set. */
 export function keysFrom(text: string): readonly VerifyingKey[] {
   const members = membersOf(text)
   if (members.length > mostKeys) {
     throw new Error(`it has ${members.length} keys; at most ${mostKeys} are allowed`)
   }
-  return members.flatMap((jwk) => (isObject(jwk) ? (verifyingKey(jwk) ?? []) : []))
+  const keys = members.flatMap((jwk) => (isObject(jwk) ? (verifyingKey(jwk) ?? []) : []))
+  return [...new Map(keys.map((key) => [key.text, key])).values()]
 }
 
 function membersOf(text: string): readonly unknown[] {

@@ -147,6 +147,12 @@ t.test('keys that aren’t for signatures, or too weak, verify nothing', async (
   )
 })
 
+t.test('a set that lists a key twice has it once', async (t) => {
+  const { statusOf, keysOf } = await start(t, [first, first])
+  t.equal(await statusOf(tokenOf(first)), 200)
+  t.match(keysOf(), { keys: 1 })
+})
+
 t.test('without an id, the one key that fits counts; of several, none', async (t) => {
   const { statusOf } = await start(t, [first, signingKey('RS256')])
   const nameless = tokenOf(first, { header: { kid: undefined } })
