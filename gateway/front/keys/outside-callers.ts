@@ -96,11 +96,11 @@ export class OutsideCallers {
     if (known) return known
     const record = newRecord(id, outsider, clock())
     if (!records.take(record, most)) return 'full'
-    await store.add([record])
-    // Another gateway may have made it meanwhile, which is no matter.
+    // Another gateway, or another of its tokens, may have made it meanwhile.
+    const { clash } = await store.add([record])
     const made = await store.get(id)
     if (!made) throw new Error('a record that was made is not there')
-    records.made(made.key)
+    if (clash === undefined) records.made(made.key)
     return made
   }
 

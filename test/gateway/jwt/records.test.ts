@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { outsideId } from '../../../gateway/front/keys/outside-callers.ts'
 import { desksFor } from '../../../gateway/office/operations/desks.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startGateway, type GatewayOptions } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import {
@@ -195,13 +196,18 @@ t.test('a claim that no plan fits, or that is no account, is refused', async (t)
 t.test(
   'new records are told to the audit by their number, when the gateway stops at the latest',
   async (t) => {
-    const { statusOf, stores, app } = await start(t)
+    const redis = await startRedis(t)
+    const wire = await startFaultProxy(t, Number(new URL(redis.url).port))
+    const store = `redis: "redis://127.0.0.1:${wire.port}"`
+    const { statusOf, stores, app } = await start(t, byClaims, { store })
     for (const subject of ['one', 'two', 'one']) await statusOf(token(subject))
+    wire.delay(20)
+    await Promise.all(Array.from({ length: 4 }, (_, jti) => statusOf(token('three', { jti }))))
     const { audit } = stores
     const told = async () => audit.list({ fromMs: 0, limit: 10, what: 'keys.first' })
     t.strictSame(await told(), [])
     await app.close()
-    t.match(await told(), [{ after: { issuer: issuerName, count: 2 } }])
+    t.match(await told(), [{ after: { issuer: issuerName, count: 3 } }])
   },
 )
 
