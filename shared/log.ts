@@ -63,16 +63,35 @@ export function logsRequests(level: string): boolean {
 /** A text with the secret part of each token in it masked: of ours, and of those in the form of a JWT. */
 export function withoutTokens(text: string): string {
   const masked = text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
-  const mayHaveJwt = masked.includes('eyJ') || masked.includes('eyA') || masked.includes('ew')
+  const mayHaveJwt = spellingsOfAlg.some((each) => masked.includes(each))
   return mayHaveJwt ? masked.replace(jwtForm, maskedJwt) : masked
 }
 
-/** Three parts, of which the first may be a JSON object. */
-const jwtForm = /(?<![\w-])(e[wy][\w-]+)\.[\w-]+\.[\w-]*/g
+/** The name `"alg"` in Base64, at each place that it may have in a group of three bytes. */
+const spellingsOfAlg = ['ImFsZy', 'JhbGci', 'iYWxnI']
 
-function maskedJwt(text: string, header: string): string {
-  const isJwt = /^\{[^]*"alg"/.test(Buffer.from(header, 'base64url').toString('latin1'))
-  return isJwt ? `${header.slice(0, 3)}…` : text
+/** Three parts or more, of which one may be the header of a JWT. */
+const jwtForm = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
+
+function maskedJwt(text: string): string {
+  const parts = text.split('.')
+  for (let i = 0; i + 2 < parts.length; i++) {
+    const shown = shownOfHeader(parts[i] ?? '')
+    if (shown !== undefined) return `${[...parts.slice(0, i), shown].join('.')}…`
+  }
+  return text
+}
+
+/** A part up to the beginning of the header that it ends with; `undefined` if it isn't one. */
+function shownOfHeader(part: string): string | undefined {
+  // Groups of four characters begin anywhere, where other letters stand before the header.
+  for (let start = 0; start < 4; start++) {
+    const header = Buffer.from(part.slice(start), 'base64url').toString('latin1')
+    const brace = header.indexOf('{')
+    if (brace === -1 || !header.includes('"alg"', brace)) continue
+    return part.slice(0, start + Math.floor(brace / 3) * 4 + 3)
+  }
+  return undefined
 }
 
 /** The most characters of a caller's text in a line. */
@@ -88,9 +107,10 @@ export function loggable(text: string): string {
   return masked.length > longestText ? `${masked.slice(0, longestText)}…` : masked
 }
 
+/** Escapes of letters, digits, dots and dashes are undone, also those that were escaped again. */
 function withoutEscapes(text: string): string {
   return text.replace(
-    /%(2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/gi,
+    /%(?:25)*(2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/gi,
     (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)),
   )
 }
