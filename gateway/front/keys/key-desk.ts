@@ -194,8 +194,11 @@ export class KeyDesk {
       if (changesNothing) return key
       const nowMs = this.#clock()
       const changed = changedKey(key, changes, ends, nowMs)
+      // The plan and the account of a caller from outside come with its tokens: they may fit no longer.
+      const isOutside = key.kind !== undefined
+      const cap = isOutside && !('cap' in changes) ? undefined : changed.cap
       for (const { plan, limits } of settingsFrom(changed, nowMs)) {
-        requireSound({ ...changed, plan, limits }, this.#plans)
+        requireSound({ ...changed, plan, limits, cap }, isOutside ? undefined : this.#plans)
       }
       requireFuture(changes.expiresAtMs, nowMs)
       requireEnds(changed, ends, nowMs)

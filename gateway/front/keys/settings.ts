@@ -46,8 +46,14 @@ export function filled(settings: GivenSettings, others: GivenSettings): GivenSet
   return { ...others, ...Object.fromEntries(named), limits }
 }
 
-/** Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. */
-export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, Plan>): void {
+/**
+ * Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. Without them any plan
+ * will do: it isn't an operator's to change.
+ */
+export function requireSound(
+  settings: KeySettings,
+  plans: ReadonlyMap<string, Plan> | undefined,
+): void {
   const { name, account, note, limits, expiresAtMs } = settings
   requireText('the name', name)
   if (account !== undefined) requireText('the account', account)
@@ -57,7 +63,8 @@ export function requireSound(settings: KeySettings, plans: ReadonlyMap<string, P
       'the expiry isn’t a valid date; write a day such as 2030-12-31, or a time with its zone',
     )
   }
-  requireLimits(settings.plan, limits, plans)
+  requireNumbers(limits)
+  if (plans) requireLimits(settings.plan, limits, plans)
   requireCap(settings)
   for (const method of settings.methods ?? []) {
     if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
@@ -98,7 +105,6 @@ function requireLimits(
   plans: ReadonlyMap<string, Plan>,
 ): void {
   const plan = requirePlan(name, plans)
-  requireNumbers(own)
   if (!effectiveLimits(plan, own)) {
     throw new KeyMistake(
       `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,

@@ -121,6 +121,19 @@ t.test('what the issuer says can’t be changed by commands either', async (t) =
   })
 })
 
+t.test('a caller can be changed whose plan or account is gone', async (t) => {
+  const { desk, stores } = gateway
+  const origin = { kind: 'jwt', issuer: issuerName, subject: 'carol' }
+  const caller = { name: 'carol', plan: 'gone', createdAtMs: 1, secrets: [], ...origin }
+  await stores.keys.add([{ ...caller, id: 'carolsrecord', cap: { perMinute: 5, sinceMs: 1 } }])
+  t.match(await run('keys change carolsrecord --note mine --per-minute 7', ''), { code: 0 })
+  t.match(await desk.show('carolsrecord'), { note: 'mine', limits: { perMinute: 7 } })
+  const answer = await ask('PATCH', '/admin/keys/carolsrecord', { cap: { perMinute: 3 } })
+  t.match(answer, { status: 400, text: /A cap is a part of an account’s quota/ })
+  t.match(await ask('PATCH', '/admin/keys/carolsrecord', { cap: null }), { status: 200 })
+  t.match(await run('keys change carolsrecord --per-minute 0', ''), { code: 2 })
+})
+
 t.test('no token is in the log or in the audit', async (t) => {
   const audit = (await ask('GET', '/admin/audit')).text
   for (const text of [output(), audit, readFileSync(file, 'utf8')]) {

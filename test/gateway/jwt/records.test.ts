@@ -125,7 +125,7 @@ t.test(
 )
 
 t.test('a ban holds for tokens of other accounts, from their first request on', async (t) => {
-  const { statusOf, app, desk } = await start(t)
+  const { statusOf, app, desk, config } = await start(t)
   const of = (tenant: string) => token('alice', { tenant })
   const [one, other] = [of('one'), of('other')]
   t.equal(await statusOf(one), 200)
@@ -137,8 +137,8 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   t.equal(await statusOf(of('third')), 429)
   t.equal(await statusOf(token('bob', { tenant: 'other' })), 200)
 
-  const { config, stores, clock } = { ...app, stores: app.front.stores, clock: Date.now }
-  const operators = desksFor({ ...config, stores, clock, by: 'ada' }).quotas
+  const { stores } = app.front
+  const operators = desksFor({ plans: config.plans, stores, clock: Date.now, by: 'ada' }).quotas
   t.match(await operators.bans(), [{ key: idOf('alice') }], 'it is listed once')
   await operators.lift(idOf('alice'))
   t.strictSame(await quotas.bans(), [])
