@@ -1,8 +1,11 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { Caller, stateOf } from './caller.ts'
+import { Caller, stateOf, type CallerState } from './caller.ts'
 import type { StoredKey } from './key.ts'
 import type { Outside, Outsider } from './outsider.ts'
 import { tokenName } from './token.ts'
+
+/** The most tokens of one key, which an issuer may give without end: a change of the key renews 1,000 callers in 2 ms. */
+const mostTokensOfKey = 1_000
 
 /**
  * Caches callers by token, so that their next requests cost no look-up and no hash. Only tokens of existing keys
@@ -47,6 +50,7 @@ export class CallerCache {
     const latest = known && known.version > stored.version ? known : stored
     const caller = new Caller(copied(name), latest, this.#now, outsider)
     this.#put(caller)
+    if (outsider) this.#dropBeyond(caller)
     return caller
   }
 
@@ -62,8 +66,12 @@ export class CallerCache {
     const first = this.#byId.get(key.id)
     if (!first || stateOf(first).version > version) return
     this.#byId.delete(key.id)
+    const states: CallerState[] = []
     for (let old: Caller | undefined = first; old; old = stateOf(old).nextOfKey) {
-      const before = stateOf(old)
+      states.push(stateOf(old))
+    }
+    // The oldest first, as they came.
+    for (const before of states.reverse()) {
       const caller = new Caller(before.token, stored, this.#now, before.outside?.outsider)
       stateOf(caller).isRecent = before.isRecent
       this.#put(caller)
@@ -87,6 +95,16 @@ export class CallerCache {
     if (next) stateOf(next).previousOfKey = caller
     this.#byToken.set(state.token, caller)
     this.#byId.set(caller.id, caller)
+  }
+
+  /** Drops the oldest token of a key that has one too many. */
+  #dropBeyond(newest: Caller): void {
+    let [count, last] = [1, newest]
+    for (let next = stateOf(last).nextOfKey; next; next = stateOf(last).nextOfKey) {
+      count++
+      last = next
+    }
+    if (count > mostTokensOfKey) this.#drop(last)
   }
 
   #makeRoom(): void {

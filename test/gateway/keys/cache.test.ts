@@ -56,6 +56,24 @@ t.test('the cache', (t) => {
     t.equal(cache.add('token', stored(5, 'k')).isValidAt(0), false, 'a look-up that was overtaken')
     t.end()
   })
+  t.test('has the latest thousand tokens of an outsider, and of a change all of them hear', (t) => {
+    const cache = new CallerCache(5_000)
+    const by = { isTrusted: true }
+    const said = { kind: 'jwt', issuer: 'i', subject: 's', name: 'n', plan: 'free', by }
+    const outsider = { ...said, account: undefined, untilMs: Infinity }
+    const add = (i: number, version: number) => cache.add(`t${i}`, stored(version, 'k'), outsider)
+    const has = (...tokens: number[]) => tokens.map((i) => cache.get(`t${i}`) !== undefined)
+    for (let i = 0; i <= 1_000; i++) add(i, 1)
+    t.equal(cache.size, 1_000)
+    t.strictSame(has(0, 1, 1_000), [false, true, true])
+    cache.update(stored(2, 'k', { disabled: true }))
+    for (const i of [1, 500, 1_000]) t.equal(cache.get(`t${i}`)?.isValidAt(0), false)
+    add(1_001, 2)
+    t.strictSame(has(1, 2, 1_000, 1_001), [false, true, true, true], 'the oldest goes')
+    cache.add('token', stored(1, 'other'))
+    t.ok(cache.get('token'))
+    t.end()
+  })
   t.test('knows all tokens of a key, and which of them are gone', (t) => {
     const cache = new CallerCache(3)
     for (const token of ['token', 'other']) cache.add(token, stored(1, 'k'))
