@@ -57,7 +57,7 @@ export class Issuers {
     })
   }
 
-  /** Forgets what issuers say that a configuration doesn't have, and their keys. */
+  /** Forgets what issuers say that a configuration doesn't have, and their keys; those of files are as it has read them. */
   keep(all: readonly JwtSettings[]): void {
     const names = new Set(all.map(textOf))
     for (const [name, issuer] of this.#issuers) {
@@ -65,12 +65,13 @@ export class Issuers {
       issuer.isInForce = false
       this.#issuers.delete(name)
     }
-    const sources = new Set(all.map(({ keys }) => JSON.stringify(keys)))
+    const sources = new Set(all.map(({ keys }) => nameOf(keys)))
     for (const [source, keys] of this.#keys) {
       if (sources.has(source)) continue
       keys.close()
       this.#keys.delete(source)
     }
+    for (const { keys } of all) if ('text' in keys) this.#keys.get(nameOf(keys))?.take(keys.text)
   }
 
   /** The issuer of settings in force, with its keys as they are by now; `undefined` of others. */
@@ -103,7 +104,7 @@ export class Issuers {
   }
 
   #keysOf(source: KeysSource, issuer: string): LiveKeys {
-    const name = JSON.stringify(source)
+    const name = nameOf(source)
     const { clock, log } = this.#options
     const known = this.#keys.get(name)
     if (known) return known
@@ -137,8 +138,13 @@ export class Issuers {
 
 /** The text of settings that decide about tokens: with others it is another issuer, whose tokens are verified anew. */
 function textOf(settings: JwtSettings): string {
-  const decisive = { ...settings, maxCallers: undefined }
+  const decisive = { ...settings, keys: nameOf(settings.keys), maxCallers: undefined }
   return JSON.stringify(decisive, (_name, value: unknown) =>
     value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : value,
   )
+}
+
+/** The name of a source, whose keys may change. */
+function nameOf(source: KeysSource): string {
+  return JSON.stringify('text' in source ? { file: source.file } : source)
 }

@@ -44,7 +44,7 @@ export class LiveKeys {
   constructor(options: LiveKeysOptions) {
     this.#options = options
     const { source } = options
-    if ('text' in source) this.#take(source.text)
+    if ('text' in source) this.take(source.text)
     else void this.fetch()
   }
 
@@ -78,12 +78,21 @@ export class LiveKeys {
     const { source } = this.#options
     if ('text' in source) return Promise.resolve()
     this.#fetching ??= fetchKeys(source, this.#stop.signal)
-      .then((text) => this.#take(text))
+      .then((text) => this.take(text))
       .then(
         () => this.#ended(undefined),
         (error: unknown) => this.#ended(error),
       )
     return this.#fetching
+  }
+
+  /** Keys that are in the new set as well stay, and what they have verified; all others count no more. */
+  take(text: string): void {
+    const known = new Map(this.#keys?.map((key) => [key.text, key]))
+    const keys = keysFrom(text).map((key) => known.get(key.text) ?? key)
+    for (const key of known.values()) key.isInForce = keys.includes(key)
+    this.#keys = keys
+    this.#fetchedAtMs = this.#options.clock()
   }
 
   close(): void {
@@ -98,15 +107,6 @@ export class LiveKeys {
     if (!this.#fetching && (!isTime || 'text' in this.#options.source)) return
     if (!this.#fetching) this.#askedAtMs = nowMs
     await within(longestWaitMs, this.fetch())
-  }
-
-  /** Keys that are in the new set as well stay, and what they have verified; all others count no more. */
-  #take(text: string): void {
-    const known = new Map(this.#keys?.map((key) => [key.text, key]))
-    const keys = keysFrom(text).map((key) => known.get(key.text) ?? key)
-    for (const key of known.values()) key.isInForce = keys.includes(key)
-    this.#keys = keys
-    this.#fetchedAtMs = this.#options.clock()
   }
 
   #ended(error: unknown): void {

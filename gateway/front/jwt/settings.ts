@@ -4,9 +4,9 @@ export const algorithms = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA'],
 ] as const
 
-/** Where an issuer's keys are: at a URL, with the private addresses that it may lead to, or in the text of a file. */
+/** Where an issuer's keys are: at a URL, with the private addresses that it may lead to, or in a file with a text. */
 export type KeysSource =
-  Readonly<{ url: string; allow: readonly string[] }> | Readonly<{ text: string }>
+  Readonly<{ url: string; allow: readonly string[] }> | Readonly<{ file: string; text: string }>
 
 /** The plan of a token: that of a claim's value, else another one; `undefined` if there is none. */
 export type PlanOfClaims = Readonly<{

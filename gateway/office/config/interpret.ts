@@ -176,7 +176,7 @@ function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSett
   const { claim, is } = 'claim' in plan ? plan : { claim: undefined, is: {} }
   return {
     ...{ ...others, name, account },
-    keys: isUrl ? { url: keys, allow } : { text: read.keySet(keys) },
+    keys: isUrl ? { url: keys, allow } : { file: keys, text: read.keySet(keys) },
     plan: { claim, is: new Map(Object.entries(is)), otherwise: plan.else },
   }
 }

@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { configFor, startGateway, type GatewayOptions } from '../../support/gateway.ts'
@@ -187,6 +189,36 @@ t.test('a reload fetches nothing again, and forgets what it takes away', async (
   await until(() => reasons().length === 3)
   t.strictSame(reasons(), ['jwt_audience', 'jwt_signature', 'unknown_token'])
 })
+
+t.test(
+  'a key that comes to a file leaves known tokens alone; one that goes ends its own',
+  async (t) => {
+    const folder = t.testdir()
+    const [file, store] = [join(folder, 'jwks.json'), `file: "${join(folder, 'gateway.db')}"`]
+    const write = (...keys: readonly SigningKey[]): void =>
+      writeFileSync(file, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }))
+    write(first)
+    const { app, upstream, statusOf } = await start(t, [], { store, more: jwtSection(file) })
+    const reload = (): Promise<void> =>
+      app.change(
+        parseConfig(
+          configFor(upstream.url, 'file: x.db', { more: jwtSection(file) }),
+          {},
+          'x.yaml',
+        ),
+      )
+    const token = tokenOf(first)
+    t.equal(await statusOf(token), 200)
+    write(first, second)
+    await reload()
+    t.ok(app.front.directory.recall(token), 'its WebSockets go on, too')
+    t.equal(await statusOf(tokenOf(second)), 200)
+    write(second)
+    await reload()
+    t.notOk(app.front.directory.recall(token))
+    t.equal(await statusOf(token), 401)
+  },
+)
 
 t.test('a token that was let in ends a minute after its end', async (t) => {
   const { time, statusOf, reasons } = await start(t, [first])
