@@ -133,13 +133,13 @@ const typeByEnd: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** A file as browsers get it: a script without its types. */
+/** A file as browsers get it: a script without its types, and without the comments above things. */
 function servedOf(name: string): string {
   const folders = [source, join(root, 'gateway/front/http/page')]
   const files = folders.map((folder) => join(folder, name.replace(/js$/, 'ts')))
   const text = readFileSync(files.find((file) => existsSync(file)) ?? '', 'utf8')
   if (!name.endsWith('.js')) return text
-  const named = stripTypeScriptTypes(text)
+  const named = stripTypeScriptTypes(text.replace(/^[ \t]*\/\*\*[^]*?\*\/[ \t]*\n/gm, ''))
     .replace(/'\.\.[^']*\/http\/page\//g, "'./")
     .replace(/'(\.[^']+)\.ts'/g, "'$1.js'")
   return named.replace(
