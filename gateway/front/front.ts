@@ -15,6 +15,7 @@ import { Issuers } from './jwt/issuers.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { OutsideCallers } from './keys/outside-callers.ts'
 import { OutsideRecords } from './keys/outside-records.ts'
+import type { Asker } from './limits/cached-refusals.ts'
 import { Quotas } from './limits/quotas.ts'
 import { Strangers } from './limits/strangers.ts'
 import type { FrontListener, Listening } from './listener.ts'
@@ -48,6 +49,8 @@ type Callers = Readonly<{
   quotas: Quotas
   strangers: Strangers
   earnedBans: EarnedBans
+  /** Has an earned ban hold for tokens of other accounts that are in memory, too. */
+  spreadBan: (banned: Asker, untilMs: number) => void
 }>
 
 /** The ways to backends. */
@@ -199,7 +202,15 @@ function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
   closers.add(() => earnedBans.close())
-  return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans }
+  const spreadBan = ({ id, quota }: Asker, untilMs: number): void => {
+    for (const other of directory.outsideQuotasOf(id)) {
+      if (other === quota) continue
+      stores.quota
+        .ban(other, id, untilMs)
+        .catch((err: unknown) => log.error({ key: id, err }, 'a ban doesn’t hold for all tokens'))
+    }
+  }
+  return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }
 }
 
 function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {

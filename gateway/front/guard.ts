@@ -310,7 +310,9 @@ function recorderOf(app: FastifyInstance, { config, front, clock }: GuardOptions
     counts: front,
     // A ban during an outage holds in this gateway only, so it isn't written to the audit.
     earnedBan: (banned, untilMs) => {
-      if (front.quotas.isReachable) front.earnedBans.add(banned, untilMs)
+      if (!front.quotas.isReachable) return
+      front.earnedBans.add(banned, untilMs)
+      front.spreadBan(banned, untilMs)
     },
     hash: config.hash,
     byRoute: config.usageByRoute,

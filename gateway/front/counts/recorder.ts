@@ -17,7 +17,7 @@ export type RecorderOptions = Readonly<{
   counts: RequestCounts
   /** Writes a ban down that a key has earned, by these rules. */
   earnedBan: (
-    key: Readonly<{ id: string; name: string; bans: Terms['bans'] }>,
+    key: Readonly<{ id: string; name: string; quota: string; bans: Terms['bans'] }>,
     untilMs: number,
   ) => void
   /** The hash of the configuration. */
@@ -58,9 +58,9 @@ export function recorder(options: RecorderOptions): Recorder {
     },
 
     banned(caller, { bans }, untilMs) {
-      const { id, name } = caller
+      const { id, name, quota } = caller
       meters.bans.add(planOf(caller), '')
-      earnedBan({ id, name, bans }, untilMs)
+      earnedBan({ id, name, quota, bans }, untilMs)
       log.warn({ key: id, until: endIso(untilMs) }, 'a key is banned')
     },
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { Caller, stateOf, type CallerState } from './caller.ts'
-import type { StoredKey } from './key.ts'
+import { quotaOf, type StoredKey } from './key.ts'
 import type { Outside, Outsider } from './outsider.ts'
 import { tokenName } from './token.ts'
 
@@ -58,6 +58,17 @@ export class CallerCache {
   outsideOf(id: string): Outside | undefined {
     const caller = this.#byId.get(id)
     return caller && stateOf(caller).outside
+  }
+
+  /** The quotas of an outsider's cached tokens, and that of its record. */
+  outsideQuotasOf(id: string): ReadonlySet<string> {
+    const quotas = new Set<string>()
+    let caller = this.#byId.get(id)
+    for (; caller; caller = stateOf(caller).nextOfKey) {
+      const { outside } = stateOf(caller)
+      if (outside) quotas.add(caller.quota).add(quotaOf(outside.stored.key))
+    }
+    return quotas
   }
 
   /** Replaces the cached callers of a changed key, one for each of its tokens. */

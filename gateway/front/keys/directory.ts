@@ -119,6 +119,11 @@ export class KeyDirectory {
     return isStale ? undefined : this.#cache.outsideOf(id)
   }
 
+  /** The quotas of an outsider's tokens in memory, and that of its record. */
+  outsideQuotasOf(id: string): ReadonlySet<string> {
+    return this.#cache.outsideQuotasOf(id)
+  }
+
   /** The caller as it is now: another one takes its place when a temporary plan or limit of its key has ended. */
   present(caller: Caller): Caller {
     const { change, token } = stateOf(caller)

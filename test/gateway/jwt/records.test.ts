@@ -145,6 +145,15 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   for (const tenant of ['one', 'other', 'third']) t.equal(await statusOf(of(tenant)), 200)
 })
 
+t.test('an earned ban holds for tokens of other accounts that came before it', async (t) => {
+  const section = `${byClaims} } ]\nbans: { strikes: 1, grace: 0s }\n#`
+  const { statusOf, call } = await start(t, section)
+  const [one, other] = [token('alice', { tenant: 'one' }), token('alice', { tenant: 'other' })]
+  t.strictSame([await statusOf(other), await statusOf(one)], [200, 200])
+  await until(async () => (await call('GET', '/v1/x', undefined, one)).text.includes('key_banned'))
+  t.match(await call('GET', '/v1/x', undefined, other), { status: 429, text: /key_banned/ })
+})
+
 t.test('a caller with a JWT can’t rotate it', async (t) => {
   const portal = `${byClaims} } ]\nportal: { openapi: config/openapi/animal-store.yaml, rotate: on }\n#`
   const { call } = await start(t, portal)
