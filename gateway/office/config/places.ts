@@ -11,6 +11,7 @@ type Tree = Readonly<{
 /** The places of a file's settings. */
 export class Places {
   readonly #tree: Tree
+  readonly #steps = new Map<Node | null, readonly Step[]>()
   /** The members of each section that was looked into: a search through 15,000 plans for each of them takes 10 s. */
   readonly #members = new Map<Section, ReadonlyMap<string, Member>>()
 
@@ -29,12 +30,20 @@ export class Places {
     const path: (string | number)[] = []
     let node = this.#tree.root
     for (;;) {
-      const members = stepsIn(node).filter(([, start]) => start <= offset)
-      const [step, , value] = members.at(-1) ?? []
+      const [step, , value] = lastBefore(this.#stepsOf(node), offset) ?? []
       if (step === undefined) return path
       path.push(step)
       node = value ?? null
     }
+  }
+
+  /** Listed once: a text may have thousands of mistakes in one section. */
+  #stepsOf(node: Node | null): readonly Step[] {
+    const listed = this.#steps.get(node)
+    if (listed) return listed
+    const steps = stepsIn(node)
+    this.#steps.set(node, steps)
+    return steps
   }
 
   /** The offset of a setting; if it isn't written, that of the section around it. */
@@ -101,8 +110,22 @@ type Section = YAMLMap<Node, Node | null>
 /** A setting of a section, or an item of a list. */
 type Member = Readonly<{ key?: Node; value?: Node | null | undefined }>
 
-/** The members of a section or a list with the offsets of their beginnings, in the order of the text. */
-function stepsIn(node: Node | null): [step: string | number, start: number, value: Node | null][] {
+/** A member of a section or a list, with the offset of its beginning. */
+type Step = readonly [step: string | number, start: number, value: Node | null]
+
+/** The last of the members, which are in the order of the text, that begins at an offset or before it. */
+function lastBefore(steps: readonly Step[], offset: number): Step | undefined {
+  let [low, high] = [0, steps.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((steps[middle]?.[1] ?? 0) <= offset) low = middle + 1
+    else high = middle
+  }
+  return steps[low - 1]
+}
+
+/** The members of a section or a list, in the order of the text. */
+function stepsIn(node: Node | null): Step[] {
   if (isSeq<Node>(node)) return node.items.map((item, i) => [i, item.range?.[0] ?? 0, item])
   if (!isMap<Node, Node | null>(node)) return []
   return node.items.flatMap(({ key, value }) =>

@@ -55,6 +55,9 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     ask('POST', '/admin/keys/import', `token,plan,name\n${lines.join('')}`, csv)
   const ofAccount = (verb: string) => () => ask('POST', `/admin/keys/${verb}`, { account })
   const swap = (verb: string) => () => ask('POST', `/admin/upstreams/animals/swap/${verb}`)
+  const header = Buffer.from('{"alg":"ES256"}').toString('base64url')
+  const claims = Buffer.from(`{${'"a":[],'.repeat(850)}"b":1}`).toString('base64url')
+  const longestJwt = `${header}.${claims}.x`
   const overlong = { more: Array<string>(200_000).fill('x') }
   const inFile = Array.from({ length: 20 }, (_, i) => [`routes[${i}].bodyLimit`, `${++number}KiB`])
   return {
@@ -79,6 +82,8 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
       return add(rows())
     },
     'keys import, blank lines': () => add(['\n'.repeat(2 ** 23)]),
+    'jwt list': () => ask('GET', '/admin/jwt'),
+    'jwt check': () => ask('POST', '/admin/jwt/check', { token: longestJwt }),
     'bans list': () => ask('GET', '/admin/bans'),
     'bans set': () => ask('PUT', `/admin/bans/${other}`, { for: '1h' }),
     'bans lift': () => ask('DELETE', `/admin/bans/${other}`),
