@@ -84,7 +84,8 @@ const quiet = process.stdout.isTTY && !process.env.LOG_LEVEL ? { LOG_LEVEL: 'war
 
 /** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
 async function firstKeys({ plans, store }) {
-  const { desksFor, openStores } = await import('../../gateway/index.ts')
+  const { openStores } = await import('../../gateway/index.ts')
+  const { desksFor } = await import('../../gateway/office/operations/desks.ts')
   const issued = []
   let stores
   try {
