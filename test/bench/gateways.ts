@@ -14,6 +14,7 @@ export type Parts = Readonly<{
   adminPort?: number
   perDay?: number
   traces?: string
+  tls?: string
   env?: Readonly<Record<string, string>>
   isProbed?: boolean
 }>
@@ -72,6 +73,7 @@ function yamlOf(upstream: string, parts: Parts): string {
   const { store = '', routes = 1, workers = 1, adminPort = 0, perDay = 1e9 } = parts
   const { strangers = '{ perMinute: unlimited, perDay: 1000000000 }' } = parts
   const traces = parts.traces ? `traces: ${parts.traces}` : ''
+  const tls = parts.tls ? `, tls: ${parts.tls}` : ''
   const moreRoutes = Array.from(
     { length: routes - 1 },
     (_, i) => `  - { path: /r${i}/*, upstream: animals, cost: ${i % 5} }\n`,
@@ -80,7 +82,7 @@ function yamlOf(upstream: string, parts: Parts): string {
 plans:
   bench: { perMinute: unlimited, perDay: ${perDay} }
   full: { perMinute: 1, perDay: ${perDay}, bans: off }
-listen: { host: 127.0.0.1, port: 0 }
+listen: { host: 127.0.0.1, port: 0${tls} }
 admin: { host: 127.0.0.1, port: ${adminPort} }
 workers: ${workers}
 upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }

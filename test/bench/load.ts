@@ -7,6 +7,8 @@ export type Load = Readonly<{
   seconds: number
   /** Goes on until this number of requests is answered. */
   atLeast?: number
+  /** Is called when all connections are open, before the first request: opening them isn't measured. */
+  opened?: () => void
   /** The bytes of the n-th request. */
   request: (n: number) => string
 }>
@@ -30,33 +32,43 @@ export async function load(about: Load): Promise<Outcome> {
   const urls = [about.url].flat()
   const times: number[] = []
   const statuses: Record<string, number> = {}
-  const started = performance.now()
-  const until = started + seconds * 1000
+  let until = 0
   let n = 0
 
-  const connection = (url: string): Promise<void> =>
-    new Promise((resolve, reject) => {
-      let sentAt = 0
-      const next = (connection: Connection): void => {
-        sentAt = performance.now()
-        if (sentAt < until || n < atLeast) return connection.send(request(n++))
-        connection.end()
-        resolve()
-      }
-      openConnection(url, (status, connection) => {
-        statuses[status] = (statuses[status] ?? 0) + 1
-        times.push(performance.now() - sentAt)
-        next(connection)
-      }).then(next, reject)
+  /** Opens a connection; the function that is given back keeps it busy. */
+  const open = async (url: string): Promise<() => Promise<void>> => {
+    let sentAt = 0
+    let end = (): void => undefined
+    const next = (connection: Connection): void => {
+      sentAt = performance.now()
+      if (sentAt < until || n < atLeast) return connection.send(request(n++))
+      connection.end()
+      end()
+    }
+    const connection = await openConnection(url, (status, connection) => {
+      statuses[status] = (statuses[status] ?? 0) + 1
+      times.push(performance.now() - sentAt)
+      next(connection)
     })
+    return () =>
+      new Promise((resolve) => {
+        end = resolve
+        next(connection)
+      })
+  }
 
   // This process never sleeps while it measures: waking a sleeping processor at every answer would
   // be charged to the server (a list of 20 read 63 µs instead of 45 on a virtual machine).
   let busy = true
   const stayAwake = (): void => void (busy && setImmediate(stayAwake))
   stayAwake()
-  const all = Array.from({ length: connections }, (_, i) => connection(urls[i % urls.length] ?? ''))
-  await Promise.all(all)
+  const all = await Promise.all(
+    Array.from({ length: connections }, (_, i) => open(urls[i % urls.length] ?? '')),
+  )
+  about.opened?.()
+  const started = performance.now()
+  until = started + seconds * 1000
+  await Promise.all(all.map((keepBusy) => keepBusy()))
   busy = false
   return outcome(times, (performance.now() - started) / 1000, statuses)
 }

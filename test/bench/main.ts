@@ -12,9 +12,11 @@ import { benchProxy } from './proxy.ts'
 import { benchReload } from './reload.ts'
 import { benchScale } from './scale.ts'
 import { benchStalls } from './stalls.ts'
+import { benchTls } from './tls.ts'
 
 const benches = {
   proxy: benchProxy,
+  tls: benchTls,
   backend: benchBackend,
   keys: benchKeys,
   limits: benchLimits,

@@ -14,9 +14,18 @@ const templates = join(root, 'test', 'bench', 'others')
 
 type Places = Readonly<Record<string, string | number>>
 
-/** nginx as a plain proxy. */
-export function nginx(upstream: string, folder: string): Promise<Server | undefined> {
-  return nginxWith('nginx', process.env['BENCH_NGINX'], upstream, folder)
+/** nginx as a plain proxy; with a certificate, its callers come by TLS 1.3. */
+export async function nginx(
+  upstream: string,
+  folder: string,
+  pair?: Readonly<{ cert: string; key: string }>,
+): Promise<Server | undefined> {
+  const command = process.env['BENCH_NGINX']
+  if (!pair) return nginxWith('nginx', command, upstream, folder, { tls: '' })
+  const { cert, key } = pair
+  const tls = ` ssl; ssl_protocols TLSv1.3; ssl_certificate "${cert}"; ssl_certificate_key "${key}"`
+  const server = await nginxWith('nginx', command, upstream, folder, { tls })
+  return server && { ...server, url: server.url?.replace('http:', 'https:') ?? '' }
 }
 
 /** nginx with Lua, which counts in Redis. */

@@ -18,12 +18,16 @@ export type Row = Readonly<{
   togetherRatio: number
   /** Server and Redis together beside those of the rival. */
   rivalRatio: number | undefined
+  rivalInterval: Interval | undefined
   perSecond: number
   p50Ms: number
   p99Ms: number
   lacks: string
   isVariant: boolean
 }>
+
+/** Where the median of endlessly many rounds lies, by 95 %. */
+export type Interval = readonly [least: number, most: number]
 
 /** The figures of one round of a contestant. */
 export type Round = Outcome & Readonly<{ cpuMicros: number; redisMicros: number }>
@@ -58,8 +62,10 @@ export function summary(
 ): Row {
   const cpu = rounds.map(({ cpuMicros }) => cpuMicros)
   const reference = roundsOf(undefined)
-  const beside = (others: readonly Round[], micros: (round: Round) => number): number =>
-    median(rounds.map((round, i) => micros(round) / micros(others[i] ?? round)))
+  const ratios = (others: readonly Round[], micros: (round: Round) => number): number[] =>
+    rounds.map((round, i) => micros(round) / micros(others[i] ?? round))
+  const rivals = rival ? roundsOf(rival) : []
+  const besideRival = rivals.length > 0 ? ratios(rivals, together) : undefined
   return {
     name,
     status,
@@ -69,9 +75,10 @@ export function summary(
     cpuSpread: [Math.min(...cpu), Math.max(...cpu)],
     redisMicros: median(rounds.map(({ redisMicros }) => redisMicros)),
     togetherMicros: median(rounds.map(together)),
-    ratio: beside(reference, ({ cpuMicros }) => cpuMicros),
-    togetherRatio: beside(reference, together),
-    rivalRatio: roundsOf(rival).length > 0 && rival ? beside(roundsOf(rival), together) : undefined,
+    ratio: median(ratios(reference, ({ cpuMicros }) => cpuMicros)),
+    togetherRatio: median(ratios(reference, together)),
+    rivalRatio: besideRival && median(besideRival),
+    rivalInterval: besideRival && medianInterval(besideRival),
     perSecond: median(rounds.map(({ perSecond }) => perSecond)),
     p50Ms: median(rounds.map(({ p50Ms }) => p50Ms)),
     p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)),
@@ -88,4 +95,19 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2
     ? (sorted[middle] ?? NaN)
     : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2
+}
+
+/**
+ * Two of the sorted values, as far from either end. How many of all lie below the median is like throwing coins; with fewer than six
+ * values, all of them lie on one side too often, and the interval has no ends.
+ */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = [...values].sort((a, b) => a - b)
+  const { length } = sorted
+  let [left, chance, outside] = [0, 0.5 ** length, 0]
+  for (; outside + chance <= 0.025; left++) {
+    outside += chance
+    chance *= (length - left) / (left + 1)
+  }
+  return [sorted[left - 1] ?? -Infinity, sorted[length - left] ?? Infinity]
 }

@@ -1,4 +1,15 @@
-import { connect, type Socket } from 'node:net'
+import { connect as connectPlainly, type Socket } from 'node:net'
+import { connect as connectByTls } from 'node:tls'
+
+/**
+ * How connections to an https URL are made: all servers get the same version and cipher, whatever they prefer. Certificates are
+ * the measurement's own.
+ */
+const tls = {
+  minVersion: 'TLSv1.3',
+  ciphers: 'TLS_AES_256_GCM_SHA384',
+  rejectUnauthorized: false,
+} as const
 
 /** A keep-alive connection on which one request at a time is in flight. */
 export type Connection = Readonly<{ send: (request: string) => void; end: () => void }>
@@ -11,7 +22,8 @@ export function openConnection(
   url: string,
   answered: (status: string, connection: Connection) => void,
 ): Promise<Connection> {
-  const { hostname, port } = new URL(url)
+  const { protocol, hostname: host, port } = new URL(url)
+  const isTls = protocol === 'https:'
   let asked: string | undefined
   let isOver = false
   let socket = opened()
@@ -29,11 +41,11 @@ export function openConnection(
   // Rejects while it connects. An error of a later connection is thrown, and ends the measurement.
   return new Promise((resolve, reject) => {
     socket.once('error', reject)
-    socket.once('connect', () => resolve(connection))
+    socket.once(isTls ? 'secureConnect' : 'connect', () => resolve(connection))
   })
 
   function opened(): Socket {
-    const own = connect({ host: hostname, port: Number(port), noDelay: true })
+    const own = connectTo({ host, port: Number(port), noDelay: true }, isTls)
     let received = ''
     own.setEncoding('latin1')
     own.once('connect', () => own.on('error', () => undefined))
@@ -55,6 +67,10 @@ export function openConnection(
     })
     return own
   }
+}
+
+function connectTo(to: { host: string; port: number; noDelay: boolean }, isTls: boolean): Socket {
+  return isTls ? connectByTls({ ...to, ...tls }) : connectPlainly(to)
 }
 
 /** Where the first answer of a text ends; `undefined` while it is not all there. */

@@ -2,7 +2,7 @@ import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Test } from 'tap'
+import type { Ends } from './redis.ts'
 
 /** A self-signed certificate and its key, in PEM. */
 export type Certificate = Readonly<{ cert: string; key: string }>
@@ -54,7 +54,7 @@ export function selfSigned(options: CertificateOptions = {}): Certificate {
 }
 
 /** The files of a certificate and its key in a folder of their own, which a test may exchange for others. */
-export function pairFor(t: Test, first = selfSigned()) {
+export function pairFor(t: Ends, first = selfSigned()) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
