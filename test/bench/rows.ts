@@ -37,11 +37,7 @@ export function table(rows: readonly Row[], named: string): string {
   const hasRedis = rows.some(({ redisMicros }) => redisMicros > 0)
   const columns: Column<Row>[] = [
     [named, ({ name }) => name],
-    [
-      'CPU µs a request (least–most)',
-      ({ cpuMicros, cpuSpread }) =>
-        `${cpuMicros.toFixed(1)} (${cpuSpread.map((micros) => micros.toFixed(0)).join('–')})`,
-    ],
+    ['CPU µs a request (least–most)', cpuOf],
     ['Redis µs', ({ redisMicros }) => (redisMicros > 0 ? redisMicros.toFixed(1) : '')],
     ['both µs', ({ togetherMicros }) => (hasRedis ? togetherMicros.toFixed(1) : '')],
     ['beside the reference', ({ ratio }) => ratio.toFixed(2)],
@@ -52,6 +48,11 @@ export function table(rows: readonly Row[], named: string): string {
     ['what it lacks', ({ lacks }) => lacks],
   ]
   return tableOf(rows, columns)
+}
+
+/** The cell of a row's CPU time. */
+export function cpuOf({ cpuMicros, cpuSpread }: Row): string {
+  return `${cpuMicros.toFixed(1)} (${cpuSpread.map((micros) => micros.toFixed(0)).join('–')})`
 }
 
 /** The medians of a contestant's rounds; `roundsOf` gives those of others by name, of the first without one. */

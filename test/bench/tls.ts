@@ -3,7 +3,7 @@ import { pairFor } from '../support/certificate.ts'
 import { measure, type Contestant, type Say, type Settings } from './measure.ts'
 import { nginx } from './others.ts'
 import { lend } from './redis.ts'
-import type { Row } from './rows.ts'
+import { cpuOf, type Row } from './rows.ts'
 import { withStage, type Stage } from './stage.ts'
 import { tableOf, whole } from './tables.ts'
 
@@ -50,8 +50,7 @@ export async function contestantsByTls(
 export function tlsTable(rows: readonly Row[]): string {
   return tableOf(rows, [
     ['forwarded, callers by TLS or not', ({ name }) => name],
-    ['CPU µs a request', ({ cpuMicros }) => cpuMicros.toFixed(1)],
-    ['least–most', ({ cpuSpread }) => cpuSpread.map((micros) => micros.toFixed(0)).join('–')],
+    ['CPU µs a request (least–most)', cpuOf],
     ['beside nginx with the same', besideNginx],
     ['requests/s', ({ perSecond }) => whole(perSecond)],
     ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
