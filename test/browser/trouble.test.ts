@@ -69,7 +69,9 @@ async function startAgain(t: Test, tokens = token) {
 
 test('a gateway that restarts is missed, and found again without a reload or a sign-in', async (t, open) => {
   const { admin, end, again } = await startAgain(t)
-  const page = await open(admin, { place: 'backends', expected: noAnswer })
+  // On a busy machine the page may come back before the office's thread has begun.
+  const expected = new RegExp(`${noAnswer.source}|^503 GET /admin/`)
+  const page = await open(admin, { place: 'backends', expected })
   await settled(page)
   await page.evaluate('globalThis.isSamePage = true')
   await end()
