@@ -35,7 +35,7 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   {
     from: /^gateway\/front\/stages\//,
     notTo: /^gateway\/front\/stages\//,
-    because: 'stages meet in guard.ts only',
+    because: 'stages meet in route-stages.ts only',
   },
   {
     from: /^gateway\/front\/(?!stores\/)/,

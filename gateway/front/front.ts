@@ -4,23 +4,16 @@ import type { Log } from '../../shared/log.ts'
 import { collectorTrouble } from '../../shared/spans/open.ts'
 import { Certificates } from './certificates.ts'
 import type { Config } from './config/config.ts'
+import { openCallers, type Callers } from './callers.ts'
 import { openCounts, type RequestCounts } from './counts/request-counts.ts'
 import { Meters } from './counts/meters.ts'
 import { OwnMember } from './fleet/own-member.ts'
 import type { Member } from './fleet/store.ts'
+import type { Opening } from './opening.ts'
 import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
-import { Tunnels } from './forwarding/tunnels.ts'
-import { Issuers } from './jwt/issuers.ts'
-import { KeyDirectory } from './keys/directory.ts'
-import { OutsideCallers } from './keys/outside-callers.ts'
-import { OutsideRecords } from './keys/outside-records.ts'
-import type { Asker } from './limits/cached-refusals.ts'
-import { Quotas } from './limits/quotas.ts'
-import { Strangers } from './limits/strangers.ts'
+import type { Tunnels } from './forwarding/tunnels.ts'
 import type { FrontListener, Listening } from './listener.ts'
-import { noterFor } from './records/audit.ts'
-import { EarnedBans } from './records/earned-bans.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores } from './stores/open.ts'
 import { storeName } from './stores/store-name.ts'
@@ -38,19 +31,6 @@ export type FrontOptions = Readonly<{
   checkSwap: CheckSide
   clock: Clock
   log: Log
-}>
-
-/** The callers, with what they have used up. */
-type Callers = Readonly<{
-  directory: KeyDirectory
-  /** Those whose keys are known elsewhere, and who vouches for them. */
-  outsideCallers: OutsideCallers
-  issuers: Issuers
-  quotas: Quotas
-  strangers: Strangers
-  earnedBans: EarnedBans
-  /** Has an earned ban hold for tokens of other accounts that are in memory, too. */
-  spreadBan: (banned: Asker, untilMs: number) => void
 }>
 
 /** The ways to backends. */
@@ -79,21 +59,6 @@ export type Front = Callers &
     /** Closes everything, after the last request. */
     close: () => Promise<void>
   }>
-
-/** The needs of all parts of the front, while it opens. */
-type Opening = Readonly<{
-  config: Config
-  stores: Stores
-  meters: Meters
-  certificates: Certificates
-  member: () => Member
-  listening: Listening
-  /** Makes the function that logs the beginning and the end of some trouble with the store. */
-  trouble: (what: string, whenOver: string) => (error: Error | undefined) => void
-  clock: Clock
-  log: Log
-  closers: Closers
-}>
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
 export async function openFront(options: FrontOptions): Promise<Front> {
@@ -145,116 +110,6 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     },
     close: () => closers.close(),
   }
-}
-
-function openCallers(opening: Opening): Callers & Pick<Backends, 'tunnels'> {
-  const { config, stores, meters, listening, trouble, clock, log, closers } = opening
-  const records = outsideRecords(opening)
-  const directory = new KeyDirectory({
-    store: stores.keys,
-    cacheSize: config.keys.cache,
-    clock,
-    storeClock: () => quotas.nowMs,
-    meters,
-    trouble: trouble(
-      'the key store is out of reach; cached keys still work',
-      'the key store answers again',
-    ),
-    changed: (keys) => records.note(keys),
-    emptied: (epoch) => {
-      meters.emptiedStores++
-      listening.by?.storeEmptied(epoch)
-    },
-  })
-  closers.add(() => directory.close())
-  const { outsideCallers, issuers } = openOutside(opening, directory, records)
-  const tunnels = new Tunnels({
-    directory,
-    quotas: { isBanned: (caller) => quotas.isBanned(caller) },
-    clock,
-  })
-  closers.add(() => tunnels.close())
-  const { whenUnreachable } = config.store
-  const troubleOfQuotas = quotaTrouble(opening)
-  const quotas: Quotas = new Quotas({
-    banned: (key) => tunnels.end(key),
-    store: stores.quota,
-    gateways: () => stores.fleet.size,
-    whenUnreachable,
-    clock,
-    meters,
-    trouble: (err) => {
-      listening.by?.storeTrouble(err && stores.waitsFor(err))
-      troubleOfQuotas(err)
-    },
-  })
-  closers.add(() => quotas.close())
-  const strangers = new Strangers({
-    limits: config.strangers,
-    clock,
-    store: stores.strangers,
-    onRefused: (code) => meters.strangers.add(code, ''),
-  })
-  closers.add(() => strangers.close())
-  const earnedBans = new EarnedBans({
-    store: stores.audit,
-    clock,
-    missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
-  })
-  closers.add(() => earnedBans.close())
-  const spreadBan = ({ id, quota }: Asker, untilMs: number): void => {
-    for (const other of directory.outsideQuotasOf(id)) {
-      if (other === quota) continue
-      stores.quota
-        .ban(other, id, untilMs)
-        .catch((err: unknown) => log.error({ key: id, err }, 'a ban doesn’t hold for all tokens'))
-    }
-  }
-  return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }
-}
-
-function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {
-  const records = new OutsideRecords({
-    store: stores.keys,
-    noted: noterFor(stores.audit, 'gateway', clock),
-    clock,
-    untold: (err) => log.error({ err }, 'a number of new callers is missing in the audit'),
-  })
-  closers.add(() => records.close())
-  return records
-}
-
-function openOutside(
-  opening: Opening,
-  directory: KeyDirectory,
-  records: OutsideRecords,
-): Pick<Callers, 'outsideCallers' | 'issuers'> {
-  const { stores, meters, clock, log, closers } = opening
-  const outsideCallers = new OutsideCallers({
-    store: stores.keys,
-    quota: stores.quota,
-    directory,
-    records,
-    clock,
-    outdated: (key, err) => log.error({ key, err }, 'the record of a caller is not up to date'),
-  })
-  const denied = (reason: string): void => meters.jwtRefusals.add(reason, '')
-  const issuers = new Issuers({ callers: outsideCallers, records, clock, log, denied })
-  closers.add(() => issuers.close())
-  return { outsideCallers, issuers }
-}
-
-function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening['trouble']> {
-  if (stores.quota.isLocal) {
-    return trouble(
-      'counters can’t be written down; they go on in memory',
-      'counters are written down again',
-    )
-  }
-  return trouble(
-    `the quota store is out of reach; until it is back: ${config.store.whenUnreachable}`,
-    'the quota store answers again',
-  )
 }
 
 function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunnels'> {

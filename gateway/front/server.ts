@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../../shared/clock.ts'
@@ -9,7 +9,6 @@ import { signer } from '../../shared/signature.ts'
 import {
   createService,
   refuseUnparsed,
-  type LogLine,
   type LogSettings,
   type Malformed,
 } from '../../shared/service.ts'
@@ -21,13 +20,9 @@ import { plainTarget } from './http/paths.ts'
 import { guard } from './guard.ts'
 import { keepRoom } from './http/room.ts'
 import { noPlan, noRoute } from './counts/labels.ts'
-import { wouldRefuse } from './limits/shadow.ts'
-import { beyondIn } from './limits/beyond.ts'
-import { usedBy, type Decision } from './limits/step.ts'
-import { byLimit, shortest } from '../../shared/windows.ts'
-import { holderOf, windowRefusing } from './counts/use.ts'
-import { answeredCost } from './answered-cost.ts'
-import { addTimes, outcomeOf, RequestRecord } from './request-record.ts'
+import { byLimit } from '../../shared/windows.ts'
+import { describer } from './log-line.ts'
+import { RequestRecord } from './request-record.ts'
 import { LogThrottle } from './http/log-throttle.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
 import { UnderWay } from './forwarding/under-way.ts'
@@ -220,61 +215,6 @@ async function build(options: FrontServerOptions): Promise<Generation> {
     await app.close()
     throw new Error(`the configuration can't be served: ${inOneLine(error)}`, { cause: error })
   }
-}
-
-/** Adds the gateway's own fields to a log line; leaves out most lines about strangers over their limit. */
-function describer(throttle: LogThrottle, trustedProxies: Ranges) {
-  return (line: LogLine, request: FastifyRequest): boolean => {
-    if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
-      const droppedLines = throttle.take(clientAddress(request.raw, trustedProxies))
-      if (droppedLines === undefined) return false
-      if (droppedLines > 0) line['droppedLines'] = droppedLines
-    }
-    describe(line, request)
-    return true
-  }
-}
-
-function describe(line: LogLine, request: FastifyRequest): void {
-  const { tollgate: record } = request
-  if (!record) return
-  const { caller, turnedAway, route, target, refusal, trace, act } = record
-  if (trace) line['trace'] = trace.traceId
-  const known = caller ?? turnedAway
-  if (known) {
-    line['key'] = known.id
-    line['plan'] = known.plan
-  }
-  line['route'] = route.label
-  line['decision'] = outcomeOf(record, request)
-  if (act?.isActed) {
-    line['acted'] = act.text
-    return
-  }
-  if (refusal?.reason) line['reason'] = refusal.reason
-  const window = refusal && windowRefusing(refusal)
-  if (window) line['window'] = window
-  Object.assign(line, holderOf(refusal))
-  const shadow = record.terms?.shadow
-  const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
-  if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
-  if (caller && record.standing) addDecision(line, record, record.standing.decision)
-  if (target !== undefined) line['target'] = target
-  addTimes(line, record, performance.now())
-}
-
-/** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
-function addDecision(line: LogLine, record: RequestRecord, decision: Decision): void {
-  const { nowMs, cost, decidedBy } = decision
-  line['decidedAt'] = nowMs
-  line[`${shortest.name}Used`] = usedBy(decision, shortest)
-  if (decidedBy !== 'store') line['decidedBy'] = decidedBy
-  const answered = answeredCost(record)
-  if (answered) Object.assign(line, { estimate: cost, cost: answered.cost })
-  else if (cost !== 1) line['cost'] = cost
-  if (record.isGivenBack) line['givenBack'] = cost
-  const beyond = record.isGivenBack ? 0 : beyondIn(decision, answered?.cost ?? cost)
-  if (beyond > 0) line['beyond'] = beyond
 }
 
 function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges): Malformed {

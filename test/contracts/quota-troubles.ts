@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Decision, Owed } from '../../gateway/front/limits/step.ts'
+import type { Owed } from '../../gateway/front/limits/quota-state.ts'
+import type { Decision } from '../../gateway/front/limits/step.ts'
 import { numberOf, unanswered, usedIn } from '../../gateway/front/limits/counters.ts'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { usedBy } from '../../gateway/front/limits/step.ts'

@@ -2,7 +2,7 @@ import type { Adjustment, Counters } from '../../gateway/front/limits/counters.t
 import type { Granted } from '../../gateway/front/limits/grants.ts'
 import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
 import { countIn } from '../../gateway/front/limits/recount.ts'
-import type { Admission, Owed, Seen } from '../../gateway/front/limits/step.ts'
+import type { Admission, Owed, Seen } from '../../gateway/front/limits/quota-state.ts'
 import {
   byLimit,
   byWindow,

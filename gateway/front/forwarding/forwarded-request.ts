@@ -16,7 +16,13 @@ import {
 } from './attempt.ts'
 import { BodyCost } from './body-cost.ts'
 import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
-import { addForwarded, headersForCaller, headersForBackend, type Headers } from './headers.ts'
+import {
+  addForwarded,
+  headersForCaller,
+  headersForBackend,
+  type Headers,
+  setHeader,
+} from './headers.ts'
 import { end, endingOf, type OnItsWay } from './ending.ts'
 import { locationFor } from './location.ts'
 import type { Onlooker } from './onlooker.ts'
@@ -286,14 +292,6 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     if (body instanceof Readable) body.destroy()
     end(this, { refusal, cause, isGivenBack: true })
   }
-}
-
-/** Sets a header among names and values in turn. */
-function setHeader(headers: string[], name: string, value: string): void {
-  for (let i = headers.length - 2; i >= 0; i -= 2) {
-    if (headers[i]?.toLowerCase() === name) headers.splice(i, 2)
-  }
-  headers.push(name, value)
 }
 
 /** Whether a caller waits for `100 Continue` before it sends its body. */

@@ -142,3 +142,11 @@ function namesIn(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:keep-alive|close)$/i.test(connection)) return undefined
   return new Set(connection.split(',').map((name) => plainName(name.trim())))
 }
+
+/** Sets a header among names and values in turn. */
+export function setHeader(headers: string[], name: string, value: string): void {
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    if (headers[i]?.toLowerCase() === name) headers.splice(i, 2)
+  }
+  headers.push(name, value)
+}

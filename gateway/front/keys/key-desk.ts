@@ -6,6 +6,7 @@ import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { importKeys, keysIn, settingsOf } from './import.ts'
 import { KeyMistake } from './mistake.ts'
+import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
 import {
   holderOf,
@@ -283,30 +284,3 @@ export class KeyDesk {
 }
 
 const unnoted: Noted = () => Promise.resolve()
-
-function requireFuture(expiresAtMs: number | undefined, nowMs: number): void {
-  if (expiresAtMs === undefined || expiresAtMs > nowMs) return
-  throw new KeyMistake('the expiry is in the past')
-}
-
-/** A record of a caller from outside that an operator has changed is kept, however long nobody uses it. */
-function touched(key: Key): Key {
-  return key.kind === undefined ? key : { ...key, isTouched: true }
-}
-
-/** What somebody else says of a caller is changed there. */
-function requireOwn({ id, kind, issuer }: Key, what: 'plan' | 'account' | 'token'): void {
-  if (kind === undefined) return
-  throw new KeyMistake(
-    `the ${what} of "${id}" comes with its tokens, from ${issuer}: change it there; limits, restrictions, name and note are yours`,
-    'conflict',
-  )
-}
-
-function requireAlive(key: Key): void {
-  if (key.revokedAtMs === undefined) return
-  throw new KeyMistake(
-    `the key "${key.id}" is revoked, which is for good; create a new one`,
-    'conflict',
-  )
-}

@@ -40,6 +40,7 @@ export function beyondOf(
 
 /** The same of all windows: a point is beyond if it is so in any. */
 export function beyondIn(decision: Counted, cost: number): number {
+  if (!decision.included) return 0
   return Math.max(0, ...beyondOf(decision, cost).map(({ points }) => points))
 }
 

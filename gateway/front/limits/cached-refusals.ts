@@ -4,7 +4,8 @@ import type { Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
-import { neededBy, type Decision, type Seen } from './step.ts'
+import type { Seen } from './quota-state.ts'
+import { neededBy, type Decision } from './step.ts'
 import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */

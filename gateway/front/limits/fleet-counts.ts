@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { numberOf } from './counters.ts'
 import { isLimited, limitOf, type Limits } from './limits.ts'
 import { raiseTo } from './recount.ts'
-import type { QuotaState } from './step.ts'
+import type { QuotaState } from './quota-state.ts'
 import type { StrangerPoints, StrangerStore } from './stranger-store.ts'
 import { dayWindow, endsAtMs, numberAt, windows, type Window } from '../../../shared/windows.ts'
 

@@ -14,16 +14,8 @@ import { raised, type Granted } from './grants.ts'
 import { limitOf, noLimits, type Limits } from './limits.ts'
 import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
-import {
-  adjust,
-  includedIn,
-  newQuota,
-  step,
-  type Ask,
-  type Decision,
-  type Owed,
-  type Seen,
-} from './step.ts'
+import { adjust, newQuota, type Owed, type Seen } from './quota-state.ts'
+import { includedIn, step, type Ask, type Decision } from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
 /** A gateway's conduct during an outage: it decides for its own share, admits everything, or admits nothing. */

@@ -2,18 +2,11 @@ import type { Clock } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
-import type { Granted } from './grants.ts'
-import {
-  areLater,
-  copyOf,
-  overwrite,
-  unanswered,
-  type Adjustment,
-  type Counters,
-} from './counters.ts'
+import { areLater, unanswered, type Adjustment } from './counters.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
-import { countersByPart, type Parts, type PartState } from './parts.ts'
+import { remembered, takeOver, type LastSeen } from './last-seen.ts'
+import { countersByPart } from './parts.ts'
 import type { CacheSlot, Decision } from './step.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
@@ -21,16 +14,6 @@ const capacity = 100_000
 
 /** For a question of cost 0, which only a ban can refuse, whatever the terms. */
 const anyTerms: DecisiveTerms = { limits: noLimits, bans: undefined }
-
-/** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
-type LastSeen = Counters & {
-  bannedUntilMs: 0
-  granted: Granted | undefined
-  parts: Parts | undefined
-}
-
-/** The most parts of a quota that are remembered: an account may have many keys with caps. */
-const mostParts = 1_000
 
 export type QuotasOptions = Readonly<{
   store: QuotaStore
@@ -226,7 +209,9 @@ export class Quotas {
       this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(this.#lagMs)
-      this.#remember(quota, seen ?? this.#seen.get(quota), decision)
+      const last = seen ?? this.#seen.get(quota)
+      const present = remembered(last, decision)
+      if (present !== last) this.#seen.set(quota, present)
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
@@ -255,45 +240,11 @@ export class Quotas {
     return { nowMs: Math.floor(this.#ticks() + this.#offsetMs), lagMs: this.#lagMs }
   }
 
-  /**
-   * Notes the counters of an answer. Answers may overtake each other, so counters never become less
-   * within a generation. They are written into the same object: a new one for each request would outlive
-   * the request, and be left to the full collections.
-   */
-  #remember(quota: string, last: LastSeen | undefined, decision: Decision): void {
-    const { seen, granted, parts } = decision
-    if (!last) {
-      last = { ...copyOf(seen), bannedUntilMs: 0, granted, parts: undefined }
-      this.#seen.set(quota, last)
-    } else if (areLater(seen, last)) {
-      takeOver(last, seen)
-      last.granted = granted
-    }
-    if (parts && seen.generation === last.generation) rememberParts(last, parts)
-  }
-
   #setFailing(what: 'store' | 'decision', error: Error | undefined): void {
     const wasReachable = this.isReachable
     if (error) this.#failing.add(what)
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
-  }
-}
-
-/** Takes later counters over. Those of parts don't outlive a reset. */
-function takeOver(last: LastSeen, counters: Counters): void {
-  if (counters.generation > last.generation) last.parts = undefined
-  overwrite(last, counters)
-}
-
-function rememberParts(last: LastSeen, states: readonly PartState[]): void {
-  const parts =
-    last.parts && last.parts.size <= mostParts ? last.parts : new Map<string, Counters>()
-  last.parts = parts
-  for (const { part, counters } of states) {
-    const before = parts.get(part.name)
-    if (!before) parts.set(part.name, copyOf(counters))
-    else if (areLater(counters, before)) overwrite(before, counters)
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
 import type { QuotaPoints } from './past-points.ts'
-import type { Admission, Ask, Decision } from './step.ts'
+import type { Admission } from './quota-state.ts'
+import type { Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>

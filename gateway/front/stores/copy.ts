@@ -1,5 +1,5 @@
 import type { StoredKey } from '../keys/key.ts'
-import type { QuotaState } from '../limits/step.ts'
+import type { QuotaState } from '../limits/quota-state.ts'
 import { isDeprecatedCall } from '../counts/deprecated-calls.ts'
 import type { AuditEntry } from '../records/audit-store.ts'
 import { beginning, type KeyUses } from '../keys/last-use-store.ts'

@@ -1,6 +1,6 @@
 import { isOfCallers, pastDays } from '../limits/past-points.ts'
 import { numberOf } from '../limits/counters.ts'
-import type { QuotaState } from '../limits/step.ts'
+import type { QuotaState } from '../limits/quota-state.ts'
 import { dayMs, dayWindow, endsAtMs, steadyWindows } from '../../../shared/windows.ts'
 
 /** How long an ended ban is kept, so that the next one can continue the row. */

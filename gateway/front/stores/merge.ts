@@ -3,7 +3,7 @@ import { mergedParts } from '../limits/parts.ts'
 import { mergedCounters } from '../limits/recount.ts'
 import { largerPast, mergedPast } from '../limits/past-points.ts'
 import type { Conduct } from '../limits/conduct.ts'
-import type { QuotaState } from '../limits/step.ts'
+import type { QuotaState } from '../limits/quota-state.ts'
 import { auditEntriesFrom, auditText, type AuditEntry } from '../records/audit-store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { beginningOf, setMonthFrom } from '../../limits/counters.ts'
 import { grantsOf, runsAt, withGrant, type NewGrant } from '../../limits/grants.ts'
 import { newConduct, type Conduct } from '../../limits/conduct.ts'
-import { reset, roll, type QuotaState } from '../../limits/step.ts'
+import { reset, roll, type QuotaState } from '../../limits/quota-state.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
 /** Applies an operator's command to a quota. Several processes may apply the same one, with the same result. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Conduct } from '../../limits/conduct.ts'
-import type { QuotaState } from '../../limits/step.ts'
+import type { QuotaState } from '../../limits/quota-state.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
 import { grantedIn, grantsFrom } from '../../limits/grants.ts'

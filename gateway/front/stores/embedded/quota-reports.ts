@@ -1,6 +1,6 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import { usedOn, type QuotaPoints } from '../../limits/past-points.ts'
-import type { QuotaState } from '../../limits/step.ts'
+import type { QuotaState } from '../../limits/quota-state.ts'
 import type { Ban } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
 import type { CachedQuotas } from './cached-quotas.ts'

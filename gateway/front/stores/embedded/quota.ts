@@ -2,15 +2,8 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Adjustment, Counters } from '../../limits/counters.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
-import {
-  adjust,
-  neededBy,
-  step,
-  type Admission,
-  type Ask,
-  type Decision,
-  type QuotaState,
-} from '../../limits/step.ts'
+import { adjust, type Admission, type QuotaState } from '../../limits/quota-state.ts'
+import { neededBy, step, type Ask, type Decision } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { QuotaPoints } from '../../limits/past-points.ts'
 import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'

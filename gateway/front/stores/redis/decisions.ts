@@ -13,14 +13,8 @@ import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
 import type { BanRules } from '../../limits/conduct.ts'
-import {
-  includedIn,
-  neededBy,
-  type Ask,
-  type Decision,
-  type Owed,
-  type Seen,
-} from '../../limits/step.ts'
+import type { Owed, Seen } from '../../limits/quota-state.ts'
+import { includedIn, neededBy, type Ask, type Decision } from '../../limits/step.ts'
 import {
   dayWindow,
   endsAtMs,

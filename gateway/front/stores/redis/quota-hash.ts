@@ -4,7 +4,7 @@ import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
 import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
 import type { PartCounters, Parts } from '../../limits/parts.ts'
 import type { Conduct } from '../../limits/conduct.ts'
-import type { QuotaState } from '../../limits/step.ts'
+import type { QuotaState } from '../../limits/quota-state.ts'
 import { withLonger } from './beside.ts'
 
 /** The number of digits of a strike's time. */

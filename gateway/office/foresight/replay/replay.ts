@@ -6,13 +6,8 @@ import { limitOf, recordedWith } from '../../../front/limits/limits.ts'
 import { byWindow, windows, type Window, type WindowName } from '../../../../shared/windows.ts'
 import { decisiveWindow } from '../../../front/limits/headers.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
-import {
-  adjust,
-  newQuota,
-  step,
-  type Decision,
-  type QuotaState,
-} from '../../../front/limits/step.ts'
+import { adjust, newQuota, type QuotaState } from '../../../front/limits/quota-state.ts'
+import { step, type Decision } from '../../../front/limits/step.ts'
 import type { LoggedRequest } from './logged-request.ts'
 import { costsBy, type CostOf } from './route-costs.ts'
 

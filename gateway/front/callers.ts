@@ -1,0 +1,135 @@
+import { Tunnels } from './forwarding/tunnels.ts'
+import { Issuers } from './jwt/issuers.ts'
+import { KeyDirectory } from './keys/directory.ts'
+import { OutsideCallers } from './keys/outside-callers.ts'
+import { OutsideRecords } from './keys/outside-records.ts'
+import type { Asker } from './limits/cached-refusals.ts'
+import { Quotas } from './limits/quotas.ts'
+import { Strangers } from './limits/strangers.ts'
+import type { Opening } from './opening.ts'
+import { noterFor } from './records/audit.ts'
+import { EarnedBans } from './records/earned-bans.ts'
+
+/** The callers, with what they have used up. */
+export type Callers = Readonly<{
+  directory: KeyDirectory
+  /** Those whose keys are known elsewhere, and who vouches for them. */
+  outsideCallers: OutsideCallers
+  issuers: Issuers
+  quotas: Quotas
+  strangers: Strangers
+  earnedBans: EarnedBans
+  /** Has an earned ban hold for tokens of other accounts that are in memory, too. */
+  spreadBan: (banned: Asker, untilMs: number) => void
+}>
+
+/** Opens all that knows callers, and the tunnels that end with them. */
+export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tunnels }> {
+  const { config, stores, meters, listening, trouble, clock, log, closers } = opening
+  const records = outsideRecords(opening)
+  const directory = new KeyDirectory({
+    store: stores.keys,
+    cacheSize: config.keys.cache,
+    clock,
+    storeClock: () => quotas.nowMs,
+    meters,
+    trouble: trouble(
+      'the key store is out of reach; cached keys still work',
+      'the key store answers again',
+    ),
+    changed: (keys) => records.note(keys),
+    emptied: (epoch) => {
+      meters.emptiedStores++
+      listening.by?.storeEmptied(epoch)
+    },
+  })
+  closers.add(() => directory.close())
+  const { outsideCallers, issuers } = openOutside(opening, directory, records)
+  const tunnels = new Tunnels({
+    directory,
+    quotas: { isBanned: (caller) => quotas.isBanned(caller) },
+    clock,
+  })
+  closers.add(() => tunnels.close())
+  const { whenUnreachable } = config.store
+  const troubleOfQuotas = quotaTrouble(opening)
+  const quotas: Quotas = new Quotas({
+    banned: (key) => tunnels.end(key),
+    store: stores.quota,
+    gateways: () => stores.fleet.size,
+    whenUnreachable,
+    clock,
+    meters,
+    trouble: (err) => {
+      listening.by?.storeTrouble(err && stores.waitsFor(err))
+      troubleOfQuotas(err)
+    },
+  })
+  closers.add(() => quotas.close())
+  const strangers = new Strangers({
+    limits: config.strangers,
+    clock,
+    store: stores.strangers,
+    onRefused: (code) => meters.strangers.add(code, ''),
+  })
+  closers.add(() => strangers.close())
+  const earnedBans = new EarnedBans({
+    store: stores.audit,
+    clock,
+    missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
+  })
+  closers.add(() => earnedBans.close())
+  const spreadBan = ({ id, quota }: Asker, untilMs: number): void => {
+    for (const other of directory.outsideQuotasOf(id)) {
+      if (other === quota) continue
+      stores.quota
+        .ban(other, id, untilMs)
+        .catch((err: unknown) => log.error({ key: id, err }, 'a ban doesn’t hold for all tokens'))
+    }
+  }
+  return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }
+}
+
+function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {
+  const records = new OutsideRecords({
+    store: stores.keys,
+    noted: noterFor(stores.audit, 'gateway', clock),
+    clock,
+    untold: (err) => log.error({ err }, 'a number of new callers is missing in the audit'),
+  })
+  closers.add(() => records.close())
+  return records
+}
+
+function openOutside(
+  opening: Opening,
+  directory: KeyDirectory,
+  records: OutsideRecords,
+): Pick<Callers, 'outsideCallers' | 'issuers'> {
+  const { stores, meters, clock, log, closers } = opening
+  const outsideCallers = new OutsideCallers({
+    store: stores.keys,
+    quota: stores.quota,
+    directory,
+    records,
+    clock,
+    outdated: (key, err) => log.error({ key, err }, 'the record of a caller is not up to date'),
+  })
+  const denied = (reason: string): void => meters.jwtRefusals.add(reason, '')
+  const issuers = new Issuers({ callers: outsideCallers, records, clock, log, denied })
+  closers.add(() => issuers.close())
+  return { outsideCallers, issuers }
+}
+
+function quotaTrouble({ config, stores, trouble }: Opening): ReturnType<Opening['trouble']> {
+  if (stores.quota.isLocal) {
+    return trouble(
+      'counters can’t be written down; they go on in memory',
+      'counters are written down again',
+    )
+  }
+  return trouble(
+    `the quota store is out of reach; until it is back: ${config.store.whenUnreachable}`,
+    'the quota store answers again',
+  )
+}

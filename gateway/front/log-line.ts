@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify'
+import type { LogLine } from '../../shared/service.ts'
+import { shortest } from '../../shared/windows.ts'
+import { answeredCost } from './answered-cost.ts'
+import { holderOf, windowRefusing } from './counts/use.ts'
+import { clientAddress, type Ranges } from './http/address.ts'
+import type { LogThrottle } from './http/log-throttle.ts'
+import { beyondIn } from './limits/beyond.ts'
+import { wouldRefuse } from './limits/shadow.ts'
+import { usedBy, type Decision } from './limits/step.ts'
+import { addTimes, outcomeOf, type RequestRecord } from './request-record.ts'
+
+/** Adds the gateway's own fields to a log line; leaves out most lines about strangers over their limit. */
+export function describer(throttle: LogThrottle, trustedProxies: Ranges) {
+  return (line: LogLine, request: FastifyRequest): boolean => {
+    if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
+      const droppedLines = throttle.take(clientAddress(request.raw, trustedProxies))
+      if (droppedLines === undefined) return false
+      if (droppedLines > 0) line['droppedLines'] = droppedLines
+    }
+    describe(line, request)
+    return true
+  }
+}
+
+function describe(line: LogLine, request: FastifyRequest): void {
+  const { tollgate: record } = request
+  if (!record) return
+  const { caller, turnedAway, route, target, refusal, trace, act } = record
+  if (trace) line['trace'] = trace.traceId
+  const known = caller ?? turnedAway
+  if (known) {
+    line['key'] = known.id
+    line['plan'] = known.plan
+  }
+  line['route'] = route.label
+  line['decision'] = outcomeOf(record, request)
+  if (act?.isActed) {
+    line['acted'] = act.text
+    return
+  }
+  if (refusal?.reason) line['reason'] = refusal.reason
+  const window = refusal && windowRefusing(refusal)
+  if (window) line['window'] = window
+  Object.assign(line, holderOf(refusal))
+  const shadow = record.terms?.shadow
+  const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
+  if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
+  if (caller && record.standing) addDecision(line, record, record.standing.decision)
+  if (target !== undefined) line['target'] = target
+  addTimes(line, record, performance.now())
+}
+
+/** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
+function addDecision(line: LogLine, record: RequestRecord, decision: Decision): void {
+  const { nowMs, cost, decidedBy } = decision
+  line['decidedAt'] = nowMs
+  line[`${shortest.name}Used`] = usedBy(decision, shortest)
+  if (decidedBy !== 'store') line['decidedBy'] = decidedBy
+  const answered = answeredCost(record)
+  if (answered) Object.assign(line, { estimate: cost, cost: answered.cost })
+  else if (cost !== 1) line['cost'] = cost
+  if (record.isGivenBack) line['givenBack'] = cost
+  const beyond = record.isGivenBack ? 0 : beyondIn(decision, answered?.cost ?? cost)
+  if (beyond > 0) line['beyond'] = beyond
+}

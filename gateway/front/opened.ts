@@ -1,0 +1,84 @@
+import type { onSendHookHandler } from 'fastify'
+import type { Clock } from '../../shared/clock.ts'
+import type { Sign } from '../../shared/signature.ts'
+import { Ranges } from './http/address.ts'
+import type { Config } from './config/config.ts'
+import type { Front } from './front.ts'
+import type { KeyOf } from './http/token-source.ts'
+import type { OutsideFinder } from './keys/outside-callers.ts'
+import { oneOf } from './keys/outside-finders.ts'
+import type { OwnCallers } from './keys/own-callers.ts'
+import type { RequestRecord } from './request-record.ts'
+import type { Upstream } from './forwarding/upstream.ts'
+import type { Tracer } from './traces/tracer.ts'
+import type { UnderWay } from './forwarding/under-way.ts'
+
+export type GuardOptions = Readonly<{
+  config: Config
+  front: Front
+  /** Signs forwarded requests; `undefined` without a secret. */
+  sign: Sign | undefined
+  clock: Clock
+  /** An app's own way to find the key of a request. */
+  keyOf?: KeyOf | undefined
+  /** Finds the callers that an app knows itself. */
+  ownCallers?: OwnCallers | undefined
+  /** Counts guarded requests under way. */
+  underWay?: UnderWay | undefined
+  /** Whether the app is the gateway's own, without other routes. */
+  isAlone?: boolean
+  /** Hooks on answers after the stages. */
+  finish?: readonly onSendHookHandler[]
+}>
+
+/** The parts that the routes of one configuration share, until it closes them. */
+export type Opened = Readonly<{
+  upstreams: ReadonlyMap<string, Upstream>
+  tracer: Tracer | undefined
+  trustedProxies: Ranges
+  /** Finds the callers of tokens that are no keys. */
+  outside: OutsideFinder | undefined
+  /** Gives the points of a request back that no backend has answered. */
+  unanswered: (record: RequestRecord) => void
+  close: () => void
+}>
+
+/** Opens the parts that one configuration needs, all or none. */
+export async function open(options: GuardOptions): Promise<Opened> {
+  const releases: (() => void)[] = []
+  const close = (): void => releases.splice(0).forEach((release) => release())
+  try {
+    return { ...(await acquireAll(options, releases)), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Acquires the shared parts, and notes how to release each. */
+async function acquireAll(
+  { config, front, ownCallers }: GuardOptions,
+  releases: (() => void)[],
+): Promise<Omit<Opened, 'close'>> {
+  const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
+  if (traced) releases.push(traced.release)
+  const upstreams = new Map<string, Upstream>()
+  for (const [name, settings] of config.upstreams) {
+    const upstream = front.upstreams.acquire(settings)
+    releases.push(() => front.upstreams.release(upstream))
+    upstreams.set(name, upstream)
+  }
+  const jwt = await front.issuers.open(config.jwt)
+  return {
+    upstreams,
+    tracer: traced?.tracer,
+    trustedProxies: new Ranges(config.trustedProxies),
+    outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
+    unanswered(record) {
+      const { caller, standing } = record
+      if (!caller || !standing) return
+      record.isGivenBack = true
+      void front.quotas.giveBack(caller.quota, standing.decision)
+    },
+  }
+}

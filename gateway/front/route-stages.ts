@@ -1,0 +1,158 @@
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import { loggable } from '../../shared/log.ts'
+import type { Config } from './config/config.ts'
+import type { Front } from './front.ts'
+import { recorder, type Recorder } from './counts/recorder.ts'
+import { deprecationFinder } from './config/deprecations.ts'
+import { lenienceOf } from './http/lenience.ts'
+import { Via } from './http/via.ts'
+import { ConfiguredPlans } from './keys/terms.ts'
+import { corsFrom, type Cors } from './http/cors.ts'
+import { titled } from './http/key-header.ts'
+import type { TokenOf } from './http/token-source.ts'
+import { costTerms } from './limits/answer-cost.ts'
+import { follow } from './stages/1-follow.ts'
+import { screen } from './stages/2-screen.ts'
+import { preflight } from './stages/3-preflight.ts'
+import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
+import { admit } from './stages/5-admit.ts'
+import { retire } from './stages/6-retire.ts'
+import { act } from './stages/7-act.ts'
+import { announce } from './stages/9-announce.ts'
+import type { GuardOptions, Opened } from './opened.ts'
+import type { RouteStages } from './replaceable-stages.ts'
+import type { RouteSettings } from './routes.ts'
+import { addressFinder, strangerRefuser } from './stranger.ts'
+import { answeredCost } from './answered-cost.ts'
+import type { GuardedRoute } from './request-record.ts'
+
+export type GuardedSettings = Omit<RouteSettings, 'answer'> &
+  Readonly<{
+    /** Whether its requests count as no usage. */
+    isFree?: boolean
+    answer?: RouteSettings['answer']
+  }>
+
+/** The stages of each route. Most are the same for all routes, and made once. */
+export class Stages {
+  readonly via: Via | undefined
+  readonly #options: GuardOptions
+  readonly #opened: Opened
+  readonly #record: Recorder
+  readonly #shared: Pick<RouteStages, 'screen' | 'preflight'>
+  readonly #guarded: Pick<RouteStages, 'authenticate' | 'retire' | 'announce'>
+  readonly #open: Pick<RouteStages, 'authenticate' | 'announce'>
+
+  constructor(app: FastifyInstance, options: GuardOptions, opened: Opened, tokenOf: TokenOf) {
+    const { config, front, clock } = options
+    const { directory, strangers, lastUses } = front
+    this.#options = options
+    this.#opened = opened
+    this.#record = recorderOf(app, options)
+    const addressOf = addressFinder(opened.trustedProxies)
+    const refuseStranger = strangerRefuser(strangers, addressOf)
+    const cors = corsOf(app, config)
+    const find = deprecationFinder(config.deprecations, lenienceOf(app))
+    const { outside, unanswered } = opened
+    const isForPages = config.cors.origins.length > 0
+    const plans = new ConfiguredPlans(config)
+    const { ietf } = config
+    const keyHeaders = config.keys.from.map(titled)
+    this.via = config.via === undefined ? undefined : new Via(config.via)
+    this.#shared = {
+      screen: screen({ refuseStranger, via: this.via }),
+      preflight: isForPages ? preflight({ cors, strangers, addressOf }) : undefined,
+    }
+    this.#guarded = {
+      authenticate: authenticate({
+        ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
+        ...{ tokenOf, keyHeaders },
+      }),
+      retire: retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
+      announce: announce({ ietf, find, cors, keyHeaders }),
+    }
+    this.#open = {
+      authenticate: letAnybodyIn(strangers, addressOf),
+      // Its path may fit a deprecated operation, which it isn't.
+      announce: announce({ ietf, find: () => undefined, cors, keyHeaders }),
+    }
+  }
+
+  guardedRoute(settings: GuardedSettings): GuardedRoute {
+    const { label, cost, answerCost, upstream = '', isFree = false, answer } = settings
+    const record = this.#record.answersOf({ path: label, upstream, isFree })
+    const { front } = this.#options
+    const ended = answerCost ? adjusting(front, record) : record
+    const share = this.#opened.upstreams.get(upstream)?.share
+    return { label, cost, answerCost, share, ended, answer }
+  }
+
+  /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
+  ofRoute(settings: FastifyContextConfig, url: string): RouteStages {
+    const { tollgate, cost = 1, label = url, routeOf } = settings
+    const { quotas } = this.#options.front
+    const { underWay } = this.#options
+    const asksOnly = tollgate === 'quota'
+    const isFree = asksOnly || tollgate === 'open'
+    const find = routeOf ?? always(this.guardedRoute({ label, ...costTerms(cost), isFree }))
+    const anyway = {
+      follow: follow({ routeOf: find, underWay, tracer: this.#opened.tracer }),
+      ...this.#shared,
+    }
+    if (tollgate === 'open') {
+      return { ...anyway, ...this.#open, admit: undefined, retire: undefined, act: undefined }
+    }
+    return {
+      ...anyway,
+      ...this.#guarded,
+      admit: admit({ quotas, asksOnly, banned: this.#record.banned }),
+      act: isFree || routeOf ? undefined : act,
+    }
+  }
+}
+
+/** Adjusts the points of a request to what its answer has told, before it is recorded. */
+function adjusting(
+  { quotas, meters }: Front,
+  record: GuardedRoute['ended'],
+): GuardedRoute['ended'] {
+  return (request, reply) => {
+    const { caller, standing } = request.tollgate ?? {}
+    const answered = request.tollgate && answeredCost(request.tollgate)
+    if (caller && standing && answered) {
+      meters.answerCosts.add(answered.outcome, '')
+      const points = answered.cost - standing.decision.cost
+      void quotas.adjust(caller.quota, standing.decision, { points, isAnswered: true })
+    }
+    record(request, reply)
+  }
+}
+
+function recorderOf(app: FastifyInstance, { config, front, clock }: GuardOptions): Recorder {
+  return recorder({
+    counts: front,
+    // A ban during an outage holds in this gateway only, so it isn't written to the audit.
+    earnedBan: (banned, untilMs) => {
+      if (!front.quotas.isReachable) return
+      front.earnedBans.add(banned, untilMs)
+      front.spreadBan(banned, untilMs)
+    },
+    hash: config.hash,
+    byRoute: config.usageByRoute,
+    clock,
+    log: app.log,
+  })
+}
+
+function corsOf(app: FastifyInstance, config: Config): Cors {
+  return corsFrom(config.cors, config.keys.from.map(titled), (origin) =>
+    app.log.info(
+      { origin: loggable(origin) },
+      'a page of an origin that is not in cors.origins sent a request: its browser hides the answers',
+    ),
+  )
+}
+
+function always<Value>(value: Value): () => Value {
+  return () => value
+}
