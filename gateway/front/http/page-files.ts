@@ -32,7 +32,7 @@ type Encoding = 'br' | 'gzip' | 'identity'
 /** Packing in the thread pool, off the loop that serves callers. */
 const brotli = promisify(brotliCompress)
 const packBy = {
-  br: (bytes: Buffer) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  br: (bytes: Buffer) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
   gzip: promisify(gzip),
 }
 
