@@ -7,6 +7,7 @@ import { bansContract } from './quota-bans.ts'
 import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'
 import { partsContract } from './quota-parts.ts'
+import { repeatsContract } from './quota-repeats.ts'
 import { seenContract } from './quota-seen.ts'
 import { troublesContract } from './quota-troubles.ts'
 import { longWindowsContract } from './quota-windows.ts'
@@ -24,6 +25,7 @@ export function quotaStoreContract(
     windowsContract(t, tried)
     longWindowsContract(t, tried)
     seenContract(t, tried)
+    repeatsContract(t, tried)
     bansContract(t, tried)
     limiterContract(t, tried)
     modelContract(t, tried, stories)

@@ -59,7 +59,7 @@ export class BodyCost {
   #takeText(): string {
     const text = this.#text.toString('utf8', 0, this.#length)
     this.#length = 0
-    return text
+    return text.replace(/^\uFEFF/, '')
   }
 
   #append(piece: Buffer): void {
@@ -92,6 +92,8 @@ export class BodyCost {
 
   #endLine(line: string): void {
     if (line.startsWith('data:')) this.#data.push(line.slice(line[5] === ' ' ? 6 : 5))
+    // Comments keep a stream open, and are no part of its next event.
+    else this.#bytes -= this.#lineBytes
   }
 
   #endEvent(): void {
@@ -105,7 +107,7 @@ export class BodyCost {
   #note(text: string): void {
     const value = memberOf(parsed(text), this.#where.path)
     if (value === undefined) return
-    const isWhole = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+    const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 0
     this.#told = isWhole ? scaled(value, this.#where.times) : nonsense
   }
 }

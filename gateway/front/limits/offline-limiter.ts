@@ -93,10 +93,16 @@ export class OfflineLimiter {
     return { ...decision, verdict: 'admitted', bans: false, isUncounted }
   }
 
-  /** Notes an adjustment that the store couldn't be asked for. */
-  adjust(quota: string, base: Seen | undefined, decision: Decision, adjustment: Adjustment): void {
+  /** Counts an adjustment that the store hasn't confirmed, and reports it unless it is repeated. */
+  adjust(
+    quota: string,
+    base: Seen | undefined,
+    decision: Decision,
+    adjustment: Adjustment,
+    isReported: boolean,
+  ): void {
     const usage = this.#usageByQuota.get(quota) ?? new UnsettledUsage(base, this.#reporter)
-    usage.adjust(decision, adjustment)
+    usage.adjust(decision, adjustment, isReported)
     this.#usageByQuota.set(quota, usage)
   }
 
@@ -160,12 +166,12 @@ export class UnsettledUsage {
     this.#note(reportOf(decision, { points: cost, isAnswered: true }))
   }
 
-  adjust(decision: Decision, adjustment: Adjustment): void {
+  adjust(decision: Decision, adjustment: Adjustment, isReported = true): void {
     const { seen: counters, parts, included } = decision
     // It was admitted earlier: later windows that run go on.
     const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
     adjust(this.state, adjustment, { counters, parts: countersByPart(parts), included }, nowMs)
-    this.#note(reportOf(decision, adjustment))
+    if (isReported) this.#note(reportOf(decision, adjustment))
   }
 
   #note(more: Report): void {

@@ -62,7 +62,15 @@ export type Admission = Readonly<{
   parts?: PartCounters | undefined
   seen?: Seen | undefined
   included?: Included | undefined
+  /** Stores in this process needn't look at it: nothing is repeated there. */
+  numbered?: Numbered | undefined
 }>
+
+/**
+ * The gateway of an adjustment, its number there, and the number below which that gateway repeats none for this quota. It
+ * repeats those of which it doesn't know whether they were made.
+ */
+export type Numbered = Readonly<{ by: string; number: number; from: number }>
 
 /** Adjusts the windows of an admission that still run; of an ended day, what it has left behind. */
 export function adjust(

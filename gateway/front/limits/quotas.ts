@@ -1,5 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
+import { StoreUnavailable } from '../../../shared/store-errors.ts'
+import { Adjustments, type Adjusted } from './adjustments.ts'
 import type { QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import { areLater, unanswered, type Adjustment } from './counters.ts'
@@ -7,6 +9,7 @@ import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import { remembered, takeOver, type LastSeen } from './last-seen.ts'
 import { countersByPart } from './parts.ts'
+import type { Numbered } from './quota-state.ts'
 import type { CacheSlot, Decision } from './step.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
@@ -45,6 +48,7 @@ export class Quotas {
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<LastSeen>(capacity)
   readonly #offline: OfflineLimiter
+  readonly #adjustments = new Adjustments((...told) => this.#tellAdjustment(...told))
   readonly #cachedRefusals = new CachedRefusals(capacity)
   /** The store's time minus `ticks`. */
   #offsetMs: number
@@ -132,36 +136,35 @@ export class Quotas {
 
   /** Adjusts what a request has cost beside what it was admitted with. Never throws. */
   async adjust(quota: string, decision: Decision, adjustment: Adjustment): Promise<void> {
-    const { seen: counters, parts, included, decidedBy, isUncounted } = decision
-    if (adjustment.points === 0 || isUncounted) return
-    const usage = decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
+    if (adjustment.points === 0 || decision.isUncounted) return
+    const usage = decision.decidedBy === 'alone' ? this.#offline.usageOf(quota) : undefined
     if (usage) return usage.adjust(decision, adjustment)
-    try {
-      const seen = this.#seen.get(quota)
-      const admission = { counters, parts: countersByPart(parts), seen, included }
-      const present = await this.#store.adjust(quota, adjustment, admission)
-      if (seen && areLater(present, seen)) takeOver(seen, present)
-      if (adjustment.points < 0) this.#cachedRefusals.hasRoom(quota)
-    } catch {
-      // If only the answer was lost, the points are adjusted twice.
-      if (this.#store.isLocal) return
-      this.#offline.adjust(quota, this.#seen.get(quota), decision, adjustment)
-    }
+    const adjusted = { quota, decision, adjustment }
+    if (this.#store.isLocal) return this.#tellAdjustment(adjusted).catch(() => undefined)
+    const outcome = await this.#adjustments.make(adjusted)
+    if (outcome === 'made') return
+    const isReported = outcome === 'undone'
+    this.#offline.adjust(quota, this.#seen.get(quota), decision, adjustment, isReported)
   }
 
   /** Reports to the store what it hasn't counted yet, without waiting for requests. Never throws. */
   async settle(): Promise<void> {
     if (this.#store.isLocal || !this.isReachable) return
+    await this.#adjustments.repeat()
     for (const [quota, usage] of this.#offline.unsettled()) {
       const owed = usage.nextReport()
-      if (!owed) continue
+      if (!owed) {
+        this.#offline.forgetIfSettled(quota, usage)
+        continue
+      }
       let isAcknowledged = false
       try {
         const ask = { key: '', cost: 0, limits: noLimits, seen: this.#seen.get(quota), owed }
         await this.#store.decide(quota, ask)
         isAcknowledged = true
-      } catch {
-        return
+      } catch (error) {
+        if (error instanceof StoreUnavailable) return
+        continue
       } finally {
         usage.endReport(isAcknowledged)
       }
@@ -171,6 +174,18 @@ export class Quotas {
 
   close(): void {
     this.#endWatch()
+  }
+
+  readonly #tellAdjustment = async (
+    { quota, decision, adjustment }: Adjusted,
+    numbered?: Numbered,
+  ): Promise<void> => {
+    const { seen: counters, parts, included } = decision
+    const seen = this.#seen.get(quota)
+    const admission = { counters, parts: countersByPart(parts), seen, included, numbered }
+    const present = await this.#store.adjust(quota, adjustment, admission)
+    if (seen && areLater(present, seen)) takeOver(seen, present)
+    if (adjustment.points < 0) this.#cachedRefusals.hasRoom(quota)
   }
 
   #decideHere(

@@ -27,13 +27,14 @@ export type BanListener = Readonly<{
  * then or not. Time is the store's: one clock for all gateways.
  */
 export interface QuotaStore {
-  /** Whether it can't lose counters while this process lives, so that questions carry no `seen` and no `owed`. */
+  /** Whether it can't lose counters while this process lives, so that questions carry no `seen` and no `owed`, and no adjustment comes twice. */
   readonly isLocal: boolean
   /** Decides a request and counts it. With cost 0 it counts nothing, and gives the state of the limits. */
   decide(quota: string, ask: Ask): Decision | Promise<Decision>
   /**
    * Adjusts what a request has cost: in the windows of its admission that still run; of an ended day, or after a reset, for
-   * the ledger alone. First it takes the larger counts that the gateway has seen, as a decision does. Gives the counters since.
+   * the ledger alone. First it takes the larger counts that the gateway has seen, as a decision does. One whose number
+   * says that it was made already changes nothing. Gives the counters since.
    */
   adjust(quota: string, adjustment: Adjustment, admission: Admission): Counters | Promise<Counters>
   /** Empties all windows of a quota. For the ledger its points stay. */

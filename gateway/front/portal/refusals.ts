@@ -1,6 +1,6 @@
 import { Refusal, refusalFrom } from '../../../shared/refusal.ts'
 import { KeyMistake } from '../keys/mistake.ts'
-import { StoreUnavailable } from '../stores/unavailable.ts'
+import { StoreUnavailable } from '../../../shared/store-errors.ts'
 
 const secondsUntilBack = '5'
 

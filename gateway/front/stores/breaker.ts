@@ -1,4 +1,4 @@
-import { StoreUnavailable } from './unavailable.ts'
+import { StoreNotAsked, type StoreUnavailable } from '../../../shared/store-errors.ts'
 
 /** How many failures in a row are taken for an outage. */
 const mostFailures = 3
@@ -29,7 +29,7 @@ export class Breaker {
   /** Throws during an outage; else gives the time of the question, for `failed`. */
   check(): number {
     if (this.#timer) {
-      throw new StoreUnavailable('the store is out of reach', { cause: this.#cause })
+      throw new StoreNotAsked('the store is out of reach', { cause: this.#cause })
     }
     return performance.now()
   }

@@ -2,7 +2,7 @@ import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { WrongInput } from '../operations/operation.ts'
-import { StoreUnavailable } from '../../front/stores/unavailable.ts'
+import { StoreUnavailable } from '../../../shared/store-errors.ts'
 
 /** The classes of errors that keep theirs in a message. */
 export const sentKinds = [

@@ -47,6 +47,8 @@ const answers: Record<string, readonly [cost: number, (response: ServerResponse)
     (response) =>
       void response.setHeader('content-type', ['text/html', 'application/json']).end(usage(6)),
   ],
+  'byte-order-mark': [8, (response) => void asJson(response).end(`\uFEFF${usage(8)}`)],
+  'too-large': [100, (response) => void asJson(response).end(usage(1e20))],
   zero: [0, (response) => void asJson(response).end(usage(0))],
   text: [10, (response) => void asJson(response).end(usage('37'))],
   half: [10, (response) => void asJson(response).end(usage(3.5))],
@@ -72,6 +74,13 @@ const answers: Record<string, readonly [cost: number, (response: ServerResponse)
   events: [73, (response) => stream(response, [delta('a'), delta('b'), usage(73), '[DONE]'])],
   'several-usages': [9, (response) => stream(response, [usage(3), delta('b'), usage(9)], '\r\n')],
   'long-event': [8, (response) => stream(response, [usage(8), `"${'x'.repeat(1_100_000)}"`])],
+  comments: [
+    7,
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`\uFEFFdata: ${usage(3)}\n\n${': wait\n'.repeat(200_000)}data: ${usage(7)}\n\n`)
+    },
+  ],
   'no-usage': [10, (response) => stream(response, [delta('a'), '[DONE]'])],
 }
 
@@ -104,7 +113,7 @@ t.test('a cost is read out of the body, which is passed on as it is', async (t) 
   const outcomes = Object.fromEntries(
     [...app.front.meters.answerCosts].map(([name, , n]) => [name, n]),
   )
-  t.match(outcomes, { malformed: 2, missing: 8 })
+  t.match(outcomes, { malformed: 2, missing: 8, capped: 1 })
 })
 
 t.test('a number is scaled, and rounded up', async (t) => {

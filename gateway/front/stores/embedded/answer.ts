@@ -1,5 +1,5 @@
 import { isTrouble } from '../../../../shared/sqlite.ts'
-import { StoreUnavailable } from '../unavailable.ts'
+import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 
 /** Gives what SQLite answers; throws `StoreUnavailable` if the file can't be used at the moment. */
 export function answerOf<Answer>(ask: () => Answer): Answer {

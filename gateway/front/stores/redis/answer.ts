@@ -1,4 +1,4 @@
-import { StoreDamaged, StoreUnavailable } from '../unavailable.ts'
+import { StoreDamaged, StoreUnavailable } from '../../../../shared/store-errors.ts'
 
 /** ioredis' own sentence for this error speaks of its options. */
 const gaveUp = 'the Redis of the configuration (store.redis) is out of reach'

@@ -1,6 +1,6 @@
 import { readerOf, Type } from '../../../../shared/schema.ts'
 import { goneMs } from '../../fleet/store.ts'
-import { StoreUnavailable, UpgradeUnderWay } from '../unavailable.ts'
+import { StoreUnavailable, UpgradeUnderWay } from '../../../../shared/store-errors.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { epochIn, format } from './epoch.ts'

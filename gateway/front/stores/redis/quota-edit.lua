@@ -1,11 +1,13 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included      reset: -      ban: key, until      lift: key
+--   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included,
+--           "gateway,number,from" or nothing, see adjusted.lua      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include stored.lua
 --include heal.lua
 --include beyond.lua
+--include adjusted.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
 local counters = countersIn(hash, stored)
@@ -49,6 +51,7 @@ local function begin()
 end
 
 if change == 'adjust' then
+  if ARGV[9] ~= '' and isMade(hash, ARGV[9]) then return textOf(counters) end
   local points, isAnswered, admission = ARGV[3] + 0, ARGV[4] == '1', countersFrom(ARGV[5])
   -- An admission of cost 0 may have begun windows that weren't kept.
   local isNewDay = begin()

@@ -24,6 +24,7 @@
 --         op:<operation>, cap:<key>: the counters of a part
 --         p: "day,points;" for each day that the counters have left, for the ledger
 --         b: "day,points;" for each day with points that weren't included
+--         a:<gateway>: the adjustments that it has made, see adjusted.lua
 --         r: the generation that the last reset began
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones

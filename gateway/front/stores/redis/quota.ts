@@ -53,9 +53,17 @@ export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
 
     decide,
 
-    async adjust(quota, { points, isAnswered }, { counters: admission, parts, seen, included }) {
-      const texts = [textOf(admission), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
-      const args = [points, isAnswered ? 1 : 0, ...texts, included ? packedLimits(included) : '']
+    async adjust(quota, { points, isAnswered }, admission) {
+      const { counters: admitted, parts, seen, included, numbered } = admission
+      const texts = [textOf(admitted), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
+      const number = numbered ? `${numbered.by},${numbered.number},${numbered.from}` : ''
+      const args = [
+        points,
+        isAnswered ? 1 : 0,
+        ...texts,
+        included ? packedLimits(included) : '',
+        number,
+      ]
       const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
       const counters = countersFrom(text.split(',').map(Number))
       if (!counters) throw new Error('Redis gave no counters')

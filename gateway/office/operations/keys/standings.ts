@@ -1,6 +1,6 @@
 import { latestDays, refusedOn } from '../../../front/counts/usage.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
-import { StoreDamaged } from '../../../front/stores/unavailable.ts'
+import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import type { Context } from '../context.ts'
 import type { KeyStanding, UsedWindow } from '../key-standing.ts'
 
