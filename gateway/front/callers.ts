@@ -2,6 +2,7 @@ import { Tunnels } from './forwarding/tunnels.ts'
 import { Issuers } from './jwt/issuers.ts'
 import { KeyDirectory } from './keys/directory.ts'
 import { OutsideCallers } from './keys/outside-callers.ts'
+import { copyBan } from './keys/move-ban.ts'
 import { OutsideRecords } from './keys/outside-records.ts'
 import type { Asker } from './limits/cached-refusals.ts'
 import { Quotas } from './limits/quotas.ts'
@@ -19,8 +20,8 @@ export type Callers = Readonly<{
   quotas: Quotas
   strangers: Strangers
   earnedBans: EarnedBans
-  /** Has an earned ban hold for tokens of other accounts that are in memory, too. */
-  spreadBan: (banned: Asker, untilMs: number) => void
+  /** Has a ban hold for the tokens of other accounts that are in memory, too. */
+  spreadBan: (banned: Asker) => void
 }>
 
 /** Opens all that knows callers, and the tunnels that end with them. */
@@ -54,7 +55,10 @@ export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tun
   const { whenUnreachable } = config.store
   const troubleOfQuotas = quotaTrouble(opening)
   const quotas: Quotas = new Quotas({
-    banned: (key) => tunnels.end(key),
+    banned: ({ key, quota }) => {
+      tunnels.end(key)
+      spreadBan({ id: key, quota })
+    },
     store: stores.quota,
     gateways: () => stores.fleet.size,
     whenUnreachable,
@@ -79,12 +83,11 @@ export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tun
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
   closers.add(() => earnedBans.close())
-  const spreadBan = ({ id, quota }: Asker, untilMs: number): void => {
+  const spreadBan = ({ id, quota }: Asker): void => {
     for (const other of directory.outsideQuotasOf(id)) {
-      if (other === quota) continue
-      stores.quota
-        .ban(other, id, untilMs)
-        .catch((err: unknown) => log.error({ key: id, err }, 'a ban doesn’t hold for all tokens'))
+      copyBan(stores.quota, id, quota, other).catch((err: unknown) =>
+        log.error({ key: id, err }, 'a ban doesn’t hold for all tokens'),
+      )
     }
   }
   return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }

@@ -135,7 +135,7 @@ function recorderOf(app: FastifyInstance, { config, front, clock }: GuardOptions
     earnedBan: (banned, untilMs) => {
       if (!front.quotas.isReachable) return
       front.earnedBans.add(banned, untilMs)
-      front.spreadBan(banned, untilMs)
+      front.spreadBan(banned)
     },
     hash: config.hash,
     byRoute: config.usageByRoute,

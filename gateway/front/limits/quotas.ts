@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
 import { Adjustments, type Adjusted } from './adjustments.ts'
-import type { QuotaStore } from './store.ts'
+import type { Ban, QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
 import { areLater, unanswered, type Adjustment } from './counters.ts'
 import { noLimits } from './limits.ts'
@@ -29,7 +29,7 @@ export type QuotasOptions = Readonly<{
   /** Counts the times of decisions, and the errors of the store. */
   meters?: { readonly store: Readonly<{ add(milliseconds: number): void }>; storeErrors: number }
   /** Called when the store reports a ban. */
-  banned?: (key: string) => void
+  banned?: (ban: Ban) => void
   /** A monotonic clock in milliseconds; tests pass one that they move. */
   ticks?: Clock
 }>
@@ -67,9 +67,9 @@ export class Quotas {
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
     this.#endWatch = store.watch({
-      banned: ({ key, untilMs }) => {
-        this.#cachedRefusals.banned(key, untilMs)
-        banned?.(key)
+      banned: (ban) => {
+        this.#cachedRefusals.banned(ban.key, ban.untilMs)
+        banned?.(ban)
       },
       forgiven: () => this.#cachedRefusals.forget(),
       trouble: (cause) => this.#setFailing('store', cause),

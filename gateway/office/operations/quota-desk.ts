@@ -85,8 +85,10 @@ export class QuotaDesk {
     const key = await this.#key(id)
     const untilMs = setEnd(this.#clock() + forMs)
     const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
-    const before = (await this.#quota.bans()).find((each) => each.key === id)
-    await this.#quota.ban(ban.quota, id, ban.untilMs)
+    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
+    const quotas = new Set([ban.quota, ...running.map(({ quota }) => quota)])
+    for (const quota of quotas) await this.#quota.ban(quota, id, untilMs)
+    const [before] = running
     await this.#noted?.({
       what: 'bans.set',
       subject: id,

@@ -145,6 +145,28 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   for (const tenant of ['one', 'other', 'third']) t.equal(await statusOf(of(tenant)), 200)
 })
 
+for (const [where, url] of Object.entries(stores)) {
+  t.test(`an operator’s ban in ${where} holds for tokens that came before it`, async (t) => {
+    const store = url === undefined ? {} : { store: `redis: "${url}", prefix: "banned:"` }
+    const { statusOf, app, config } = await start(t, byClaims, store)
+    const [one, other] = [token('carol', { tenant: 'one' }), token('carol', { tenant: 'other' })]
+    t.strictSame([await statusOf(one), await statusOf(other)], [200, 200])
+    const { stores } = app.front
+    const operators = desksFor({ plans: config.plans, stores, clock: Date.now, by: 'ada' }).quotas
+    await operators.ban(idOf('carol'), 60_000)
+    await until(async () => (await stores.quota.bans()).length === 2)
+    // What a gateway with Redis knows of bans ends with any lift.
+    await stores.quota.reset('key:another')
+    t.strictSame([await statusOf(one), await statusOf(other)], [429, 429])
+    const { untilMs } = await operators.ban(idOf('carol'), 5_000)
+    const ends = new Set((await stores.quota.bans()).map((ban) => ban.untilMs))
+    t.strictSame(ends, new Set([untilMs]), 'a shorter one as well')
+    await operators.lift(idOf('carol'))
+    await until(async () => (await statusOf(one)) === 200 && (await statusOf(other)) === 200)
+    t.strictSame(await stores.quota.bans(), [])
+  })
+}
+
 t.test('an earned ban holds for tokens of other accounts that came before it', async (t) => {
   const section = `${byClaims} } ]\nbans: { strikes: 1, grace: 0s }\n#`
   const { statusOf, call } = await start(t, section)

@@ -206,7 +206,11 @@ export class EmbeddedQuotas implements QuotaStore {
       this.#writer.mark(cached)
       this.#appliedSeq = command.seq
     }
-    if (commands.length > 0) this.#listeners.forEach(({ forgiven }) => forgiven())
+    if (commands.length === 0) return
+    for (const { forgiven, banned } of this.#listeners) {
+      forgiven()
+      for (const { what, ...ban } of commands) if (what === 'ban') banned(ban)
+    }
   }
 
   #poll(): void {
