@@ -10,18 +10,30 @@ import { faultOf, type Jose, type JwtReason } from './verify.ts'
 /** What verified claims say, why a token isn't valid, or `never` as long as no key of its issuer has come. */
 export type Judgement = Outsider | JwtReason | 'never'
 
-/** An issuer in one or more configurations, with its keys. Its tokens count until it is in force no more. */
+/** What makes an issuer's tokens valid. They count until it is in force no more. */
+export type Trust = { isInForce: boolean }
+
+/** An issuer in one or more configurations, with its keys. */
 export class Issuer {
   readonly settings: JwtSettings
   readonly keys: LiveKeys
   /** The most callers that have a record. */
   maxCallers: number
-  isInForce = true
+  readonly trust: Trust
+  /** Whether the configuration makes other callers of the same claims by now. */
+  isOutdated = false
   readonly #jose: Jose
   readonly #clock: Clock
 
-  constructor(settings: JwtSettings, keys: LiveKeys, jose: Jose, clock: Clock) {
+  constructor(
+    settings: JwtSettings,
+    keys: LiveKeys,
+    jose: Jose,
+    clock: Clock,
+    trust: Trust = { isInForce: true },
+  ) {
     this.settings = settings
+    this.trust = trust
     this.maxCallers = settings.maxCallers
     this.keys = keys
     this.#jose = jose
@@ -54,6 +66,10 @@ class Vouching implements Voucher {
   }
 
   get isTrusted(): boolean {
-    return this.#issuer.isInForce && this.#key.isInForce
+    return this.#issuer.trust.isInForce && this.#key.isInForce
+  }
+
+  get isOutdated(): boolean {
+    return this.#issuer.isOutdated
   }
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../../shared/log.ts'
 import { LogThrottle } from '../http/log-throttle.ts'
 import type { OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
 import type { OutsideRecords } from '../keys/outside-records.ts'
-import { Issuer } from './issuer.ts'
+import { Issuer, type Trust } from './issuer.ts'
 import { LiveKeys, type KeysState } from './live-keys.ts'
 import type { JwtSettings, KeysSource } from './settings.ts'
 import { JwtTokens } from './tokens.ts'
@@ -32,6 +32,7 @@ const everyMinuteMs = 60_000
 export class Issuers {
   readonly #options: IssuersOptions
   readonly #issuers = new Map<string, Issuer>()
+  readonly #trusts = new Map<string, Trust>()
   readonly #keys = new Map<string, LiveKeys>()
   readonly #full: LogThrottle
 
@@ -62,8 +63,14 @@ export class Issuers {
     const names = new Set(all.map(textOf))
     for (const [name, issuer] of this.#issuers) {
       if (names.has(name)) continue
-      issuer.isInForce = false
+      issuer.isOutdated = true
       this.#issuers.delete(name)
+    }
+    const trusted = new Set(all.map(textOfTrust))
+    for (const [name, trust] of this.#trusts) {
+      if (trusted.has(name)) continue
+      trust.isInForce = false
+      this.#trusts.delete(name)
     }
     const sources = new Set(all.map(({ keys }) => nameOf(keys)))
     for (const [source, keys] of this.#keys) {
@@ -98,9 +105,17 @@ export class Issuers {
       return known
     }
     const keys = this.#keysOf(settings.keys, settings.issuer)
-    const issuer = new Issuer(settings, keys, jose, this.#options.clock)
+    const trust = this.#trustOf(settings)
+    const issuer = new Issuer(settings, keys, jose, this.#options.clock, trust)
     this.#issuers.set(name, issuer)
     return issuer
+  }
+
+  #trustOf(settings: JwtSettings): Trust {
+    const name = textOfTrust(settings)
+    const trust = this.#trusts.get(name) ?? { isInForce: true }
+    this.#trusts.set(name, trust)
+    return trust
   }
 
   #keysOf(source: KeysSource, issuer: string): LiveKeys {
@@ -136,7 +151,12 @@ export class Issuers {
   }
 }
 
-/** The text of settings that decide about tokens: with others it is another issuer, whose tokens are verified anew. */
+/** The text of settings that decide whether tokens are valid, and who comes with them. */
+function textOfTrust({ issuer, audience, keys, algorithms, subject }: JwtSettings): string {
+  return JSON.stringify([issuer, audience, nameOf(keys), algorithms, subject])
+}
+
+/** The text of settings that decide about callers: with others it is another issuer, whose tokens are verified anew. */
 function textOf(settings: JwtSettings): string {
   const decisive = { ...settings, keys: nameOf(settings.keys), maxCallers: undefined }
   return JSON.stringify(decisive, (_name, value: unknown) =>

@@ -5,7 +5,7 @@ import { BloomFilter } from './bloom-filter.ts'
 import { Caller, stateOf } from './caller.ts'
 import { CallerCache } from './cache.ts'
 import type { StoredKey } from './key.ts'
-import { counts, type Outside, type Outsider } from './outsider.ts'
+import { counts, isToBeAskedAgain, type Outside, type Outsider } from './outsider.ts'
 import { hashOfName } from './token.ts'
 
 /** How long cached keys work while the store can't be asked for changes. */
@@ -88,8 +88,8 @@ export class KeyDirectory {
   /** The cached caller of a token; `undefined` if it isn't cached, memory is too old, or somebody else is to be asked anew. */
   recall(token: string): Caller | undefined {
     const caller = this.#cached(token)
-    const askAgainAtMs = caller && stateOf(caller).outside?.outsider.askAgainAtMs
-    return askAgainAtMs !== undefined && askAgainAtMs <= this.#clock() ? undefined : caller
+    const outside = caller && stateOf(caller).outside
+    return outside && isToBeAskedAgain(outside.outsider, this.#clock()) ? undefined : caller
   }
 
   /** The same, though it may be time to ask anew about a caller from outside. */

@@ -9,8 +9,13 @@ export const appIssuer = 'the app'
 
 const longestText = 255
 
-/** The one who vouches for outsiders. Its word counts for nothing from the moment on at which it isn't trusted. */
-export type Voucher = Readonly<{ isTrusted: boolean }>
+/** The one who vouches for outsiders. */
+export type Voucher = Readonly<{
+  /** Whether its word counts: what has begun by it ends otherwise. */
+  isTrusted: boolean
+  /** Whether it may say something else when it is asked anew, as the next request does then; what has begun goes on. */
+  isOutdated?: boolean
+}>
 
 /** What somebody else says of a caller, in place of a secret of its key. */
 export type Outsider = Readonly<{
@@ -42,6 +47,11 @@ export function keyOfOutsider({ outsider, stored }: Outside): Key {
 /** Whether what was said still counts. */
 export function counts({ untilMs, by }: Outsider, nowMs: number): boolean {
   return by.isTrusted && untilMs > nowMs
+}
+
+/** Whether the next request is to ask anew. */
+export function isToBeAskedAgain({ askAgainAtMs, by }: Outsider, nowMs: number): boolean {
+  return by.isOutdated === true || (askAgainAtMs !== undefined && askAgainAtMs <= nowMs)
 }
 
 /** Whether a text can be a subject: 1 to 255 characters, none of them a control character. */

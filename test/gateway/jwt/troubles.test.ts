@@ -1,9 +1,16 @@
 import { hash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as pass } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
+import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { startGateway, startRawUpstream, type GatewayOptions } from '../../support/gateway.ts'
+import {
+  configFor,
+  startGateway,
+  startRawUpstream,
+  type GatewayOptions,
+} from '../../support/gateway.ts'
 import {
   bearer,
   issuerName,
@@ -158,7 +165,13 @@ t.test(
     time.ms = (exp + 60) * 1_000
     await until(() => !ending.isOpen)
     t.ok(staying.isOpen)
-    app.front.issuers.keep([])
+    const reload = (more: string): Promise<void> =>
+      app.change(parseConfig(configFor(upstream.url, 'file: x.db', { more }), {}, 'x.yaml'))
+    await reload(jwtSection(server.url, 'plan: pro'))
+    // Longer than from one look at open tunnels to the next.
+    await pass(600)
+    t.ok(staying.isOpen, 'another plan is for requests')
+    await reload(jwtSection(server.url, 'plan: pro, algorithms: [ RS256 ]'))
     await until(() => !staying.isOpen)
   },
 )
