@@ -23,6 +23,7 @@ const refusals = `tollgate_refusals_total{${at}, plan="free", reason="rate_limit
 const bans = `tollgate_refusals_total{${at}, plan="free", reason="key_banned", window=""}`
 const others = `tollgate_refusals_total{${at}, plan="free", reason="forbidden", window=""}`
 const requests = `tollgate_requests_total{${at}, plan="free", route="/v1/*", status="200"}`
+const keySet = `tollgate_jwt_keys_age_seconds{${at}, issuer="i"}`
 const certificate = `tollgate_certificate_expires_seconds{${at}, use="listen"}`
 const strangers = (outcome: string): string =>
   `tollgate_strangers_total{${at}, outcome="${outcome}"}`
@@ -133,6 +134,12 @@ export const situations: readonly Situation[] = [
     series: { [certificate]: '1209660-15x60' },
     ...{ fires: '6m15s', labels: { ...whole, use: 'listen' }, silent: ['6m'] },
     calm: { [certificate]: '1209600x60' },
+  },
+  {
+    alert: 'TollgateJwtKeysOld',
+    series: { [keySet]: '3540+15x60' },
+    ...{ fires: '6m15s', labels: { ...whole, issuer: 'i' }, silent: ['6m'] },
+    calm: { [keySet]: '3600x60' },
   },
   {
     alert: 'TollgateSwapWentBack',

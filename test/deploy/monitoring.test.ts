@@ -1,9 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Pool } from 'undici'
 import { parse } from 'yaml'
+import { signingKey, startKeyServer } from '../support/jwt.ts'
 import { pairFor, selfSigned } from '../support/certificate.ts'
 import { read } from '../support/deployment.ts'
 import { configFor, startUpstream, type Upstream } from '../support/gateway.ts'
@@ -71,9 +71,7 @@ async function startPlace(t: Test): Promise<Place> {
     })
   const [first, second, next] = [await start(), await start(), await start()]
   const receiver = await start()
-  const keySet = join(folder, 'jwks.json')
-  const { publicKey } = generateKeyPairSync('ed25519')
-  writeFileSync(keySet, JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }))
+  const keySet = await startKeyServer(t, [signingKey('EdDSA')])
   const pair = pairFor(t)
   const text = configFor('', `redis: "${redis.url}", timeout: 300ms`, {
     targets: `[ "${first.url}", "${second.url}" ]`,
@@ -89,7 +87,7 @@ plans:
   free: { perMinute: 2, perDay: 1000, shadow: { perMinute: 1 } }
   pro: { perMinute: unlimited, perDay: unlimited, perMonth: { limit: 1000, beyond: meter, upTo: 200% } }
 bans: { strikes: 1, grace: 1ms }
-jwt: [ { issuer: https://login.example/, audience: a, keys: ${keySet}, plan: free } ]
+jwt: [ { issuer: https://login.example/, audience: a, keys: "${keySet.url}", plan: free } ]
 notices: [ { to: "${receiver.url}", secret: a-secret-of-16-characters } ]
 deprecations: [ { operation: "GET /v1/pets/{petId}", since: 2025-12-05 } ]`,
   })

@@ -25,6 +25,8 @@ export type KeysState = Readonly<{
   /** The number of keys that verify; `undefined` as long as none has ever come. */
   keys: number | undefined
   fetchedAtMs: number | undefined
+  /** The time since then, or since the first try; `undefined` of a set in a file. */
+  ageMs: number | undefined
   /** Why the last fetch failed. */
   failure: string | undefined
 }>
@@ -33,6 +35,7 @@ export type KeysState = Readonly<{
 export class LiveKeys {
   readonly #options: LiveKeysOptions
   readonly #stop = new AbortController()
+  readonly #begunAtMs: number
   #keys: readonly VerifyingKey[] | undefined
   #fetchedAtMs: number | undefined
   #failure: string | undefined
@@ -43,6 +46,7 @@ export class LiveKeys {
 
   constructor(options: LiveKeysOptions) {
     this.#options = options
+    this.#begunAtMs = options.clock()
     const { source } = options
     if ('text' in source) this.take(source.text)
     else void this.fetch()
@@ -50,7 +54,9 @@ export class LiveKeys {
 
   get state(): KeysState {
     const [keys, fetchedAtMs, failure] = [this.#keys?.length, this.#fetchedAtMs, this.#failure]
-    return { keys, fetchedAtMs, failure }
+    const { source, clock } = this.#options
+    const ageMs = 'text' in source ? undefined : clock() - (fetchedAtMs ?? this.#begunAtMs)
+    return { keys, fetchedAtMs, ageMs, failure }
   }
 
   /** Resolves when the first fetch is done, after a second at the latest. */

@@ -2,6 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'pr
 import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
 import { addCertificates } from './certificates.ts'
+import { addKeySets } from './key-sets.ts'
 import { addRequests, addSpans } from './requests.ts'
 import { counter, gauge } from './series.ts'
 import { addFleet, addStores } from './stores.ts'
@@ -43,6 +44,7 @@ export function createMetrics(
   addFleet(registry, gateway)
   addUpstreams(registry, gateway)
   addCertificates(registry, gateway)
+  addKeySets(registry, gateway)
   addSpans(registry, gateway)
   counter(registry, 'tollgate_office_restarts_total', {
     help: 'Times that the thread of reports and configurations died or hung, and was replaced',
