@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/clock.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Issuers } from './jwt/issuers.ts'
 import { KeyDirectory } from './keys/directory.ts'
@@ -26,25 +27,9 @@ export type Callers = Readonly<{
 
 /** Opens all that knows callers, and the tunnels that end with them. */
 export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tunnels }> {
-  const { config, stores, meters, listening, trouble, clock, log, closers } = opening
+  const { config, stores, meters, listening, clock, log, closers } = opening
   const records = outsideRecords(opening)
-  const directory = new KeyDirectory({
-    store: stores.keys,
-    cacheSize: config.keys.cache,
-    clock,
-    storeClock: () => quotas.nowMs,
-    meters,
-    trouble: trouble(
-      'the key store is out of reach; cached keys still work',
-      'the key store answers again',
-    ),
-    changed: (keys) => records.note(keys),
-    emptied: (epoch) => {
-      meters.emptiedStores++
-      listening.by?.storeEmptied(epoch)
-    },
-  })
-  closers.add(() => directory.close())
+  const directory = openDirectory(opening, records, () => quotas.nowMs)
   const { outsideCallers, issuers } = openOutside(opening, directory, records)
   const tunnels = new Tunnels({
     directory,
@@ -91,6 +76,31 @@ export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tun
     }
   }
   return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }
+}
+
+function openDirectory(
+  { config, stores, meters, listening, trouble, clock, closers }: Opening,
+  records: OutsideRecords,
+  storeClock: Clock,
+): KeyDirectory {
+  const directory = new KeyDirectory({
+    store: stores.keys,
+    cacheSize: config.keys.cache,
+    clock,
+    storeClock,
+    meters,
+    trouble: trouble(
+      'the key store is out of reach; cached keys still work',
+      'the key store answers again',
+    ),
+    changed: (keys) => records.note(keys),
+    emptied: (epoch) => {
+      meters.emptiedStores++
+      listening.by?.storeEmptied(epoch)
+    },
+  })
+  closers.add(() => directory.close())
+  return directory
 }
 
 function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecords {

@@ -62,7 +62,6 @@ export type OperatedGateway = Readonly<{
 /** Opens the office of a front, and listens to its events. */
 export function openOffice(front: Front, options: OfficeOptions): Office {
   const { config, siblings, hasOwnCallers = false, clock, log } = options
-  const { closeDays = (nowMs: number) => closeDueDays(front.stores, nowMs) } = options
   const { stores, self, member } = front
   const closers = new Closers()
   const storeWarnings = new StoreWarnings({ stores, clock, log })
@@ -86,34 +85,10 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     log,
   })
   closers.add(() => certificateEnds.close())
-  const fleetNews = differenceReporter({ fleet: stores.fleet, audit: stores.audit, log, clock })
-  front.listen({
-    storeTrouble: (why) => notices.outage.trouble(why),
-    storeEmptied: (epoch) => {
-      storeWarnings.emptied()
-      notices.storeEmptied(epoch)
-    },
-    targetOut: (upstream, target, cause) => notices.targets.out(upstream, target, cause),
-    targetBack: (upstream, target) => notices.targets.back(upstream, target),
-    nearLimit: (near) => notices.nearLimit(near),
-    fleetNews,
-  })
+  listen(front, { notices, storeWarnings }, options)
   const refusals = { refusals: front.recentRefusals, gateway: self.name }
   closers.add(answerForRefusals(stores.questions, refusals))
-  const ledger = new LedgerKeeper({
-    fleet: stores.fleet,
-    ledger: stores.ledger,
-    closeDays,
-    self: { id: member().id, name: self.name },
-    clock: () => front.quotas.nowMs,
-    trouble: (err) =>
-      err
-        ? log.error(
-            { err, store: stores.waitsFor(err) },
-            'a day of the ledger can’t be closed; it is tried again',
-          )
-        : log.info({}, 'the days of the ledger are closed again'),
-  })
+  const ledger = ledgerKeeper(front, options)
   closers.add(() => ledger.stop())
   const live = new Watching({
     counts: front.liveCounts,
@@ -155,4 +130,44 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     },
     close: () => closers.close(),
   }
+}
+
+/** Listens to what a front tells of itself. */
+function listen(
+  front: Front,
+  { notices, storeWarnings }: Pick<Office, 'notices' | 'storeWarnings'>,
+  { clock, log }: OfficeOptions,
+): void {
+  const { fleet, audit } = front.stores
+  const fleetNews = differenceReporter({ fleet, audit, log, clock })
+  front.listen({
+    storeTrouble: (why) => notices.outage.trouble(why),
+    storeEmptied: (epoch) => {
+      storeWarnings.emptied()
+      notices.storeEmptied(epoch)
+    },
+    targetOut: (upstream, target, cause) => notices.targets.out(upstream, target, cause),
+    targetBack: (upstream, target) => notices.targets.back(upstream, target),
+    nearLimit: (near) => notices.nearLimit(near),
+    fleetNews,
+  })
+}
+
+/** Closes the days of the ledger, as one of the fleet. */
+function ledgerKeeper(front: Front, { closeDays, log }: OfficeOptions): LedgerKeeper {
+  const { stores, self, member } = front
+  return new LedgerKeeper({
+    fleet: stores.fleet,
+    ledger: stores.ledger,
+    closeDays: closeDays ?? ((nowMs) => closeDueDays(stores, nowMs)),
+    self: { id: member().id, name: self.name },
+    clock: () => front.quotas.nowMs,
+    trouble: (err) =>
+      err
+        ? log.error(
+            { err, store: stores.waitsFor(err) },
+            'a day of the ledger can’t be closed; it is tried again',
+          )
+        : log.info({}, 'the days of the ledger are closed again'),
+  })
 }

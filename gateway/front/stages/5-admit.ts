@@ -10,6 +10,7 @@ import type { Act } from '../acts/act.ts'
 import { actedStanding } from '../acts/standing.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
+import type { DecisiveTerms } from '../limits/cached-refusals.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
@@ -38,9 +39,21 @@ export type AdmitOptions = Readonly<{
  * that the key isn't allowed, or that costs more than its limit, gets 403 and isn't counted.
  */
 export function admit(options: AdmitOptions): onRequestHookHandler {
-  const { quotas, asksOnly, banned } = options
-
+  const admission = new Admission(options)
   return function admit(request, reply, done): void {
+    admission.begin(request, reply, done)
+  }
+}
+
+/** The admission of the requests of a route. */
+class Admission {
+  readonly #options: AdmitOptions
+
+  constructor(options: AdmitOptions) {
+    this.#options = options
+  }
+
+  begin(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { tollgate: record } = request
     const { caller, terms } = record ?? {}
     if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
@@ -48,17 +61,17 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     if (record.hasEnded) return
     const { act } = record
     const { cost, share } = record.route
-    if (act?.name === 'too_many_at_once') return holdBack(record, caller, terms, reply, done)
+    if (act?.name === 'too_many_at_once') return this.#holdBack(record, caller, terms, reply, done)
     if (share) {
       if (!share.enter(caller.quota)) {
         record.shareTaken = share.takenBy(caller.quota)
-        return holdBack(record, caller, terms, reply, done)
+        return this.#holdBack(record, caller, terms, reply, done)
       }
       record.share = share
     }
-    const { limits } = terms
+    const { asksOnly } = this.#options
     const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, pathOf(request))
-    const tooDear = tooSmall(cost, limits, parts)
+    const tooDear = tooSmall(cost, terms.limits, parts)
     if (tooDear) record.forbidden ??= 'cost'
     if (act?.name === 'forbidden') {
       act.isActed = record.forbidden === undefined
@@ -66,23 +79,26 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
     }
     const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
-    const asked = parts ? { ...terms, parts } : terms
-    const isForRoom = cost === 0 && record.route.answerCost !== undefined && !refusal
-    const decided =
-      asksOnly || act
-        ? quotas.stand(caller, asked)
-        : quotas.decide(
-            caller,
-            isForRoom ? { ...asked, least: 1 } : asked,
-            refusal ? 0 : cost,
-            stateOf(caller),
-          )
-    if (decided instanceof Promise) waitFor(decided, refusal, record, reply, done)
-    else proceed(decided, refusal, record, reply, done)
+    const decided = this.#decide(record, caller, parts ? { ...terms, parts } : terms, refusal)
+    if (decided instanceof Promise) this.#waitFor(decided, refusal, record, reply, done)
+    else this.#proceed(decided, refusal, record, reply, done)
+  }
+
+  #decide(
+    { act, route: { cost, answerCost } }: RequestRecord,
+    caller: Caller,
+    terms: DecisiveTerms,
+    refusal: Refusal | undefined,
+  ): Decision | Promise<Decision> {
+    const { quotas, asksOnly } = this.#options
+    if (asksOnly || act) return quotas.stand(caller, terms)
+    const isForRoom = cost === 0 && answerCost !== undefined && !refusal
+    const asked = isForRoom ? { ...terms, least: 1 } : terms
+    return quotas.decide(caller, asked, refusal ? 0 : cost, stateOf(caller))
   }
 
   /** Refuses a request over the caller's share, without counting it. A running ban is told first. */
-  function holdBack(
+  #holdBack(
     record: RequestRecord,
     caller: Caller,
     terms: Terms,
@@ -101,22 +117,22 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
         isBanned ? waitRefusal('key_banned', standing, terms.bans) : tooManyAtOnce(),
       )
     }
-    const decided = quotas.stand(caller, terms)
+    const decided = this.#options.quotas.stand(caller, terms)
     if (decided instanceof Promise) decided.then(refuseAt).catch(done)
     else refuseAt(decided)
   }
 
-  function waitFor(
+  #waitFor(
     decided: Promise<Decision>,
     refusal: Refusal | undefined,
     record: RequestRecord,
     reply: FastifyReply,
     done: Done,
   ): void {
-    decided.then((decision) => proceed(decision, refusal, record, reply, done)).catch(done)
+    decided.then((decision) => this.#proceed(decision, refusal, record, reply, done)).catch(done)
   }
 
-  function proceed(
+  #proceed(
     decision: Decision,
     refusal: Refusal | undefined,
     record: RequestRecord,
@@ -125,6 +141,7 @@ export function admit(options: AdmitOptions): onRequestHookHandler {
   ): void {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
+    const { asksOnly, banned } = this.#options
     if (record.trace) record.trace.decidedAtMs = performance.now()
     record.parts = decision.parts
     const real = (record.standing = {

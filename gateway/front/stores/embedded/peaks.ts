@@ -34,16 +34,7 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
   const names = database.prepare<[number, number], { id: number; quota: string }>(
     'SELECT id, quota FROM peakQuotas WHERE id BETWEEN ? AND ?',
   )
-  const some = database
-    .prepare<[number, number, number], PeakRow>(
-      `SELECT id, ${columns.join(', ')} FROM peaks WHERE day = ? AND id BETWEEN ? AND ?`,
-    )
-    .raw()
-  const optional = database
-    .prepare<[number, number, number], OptionalRow>(
-      'SELECT id, name, most, refused FROM optionalPeaks WHERE day = ? AND id BETWEEN ? AND ?',
-    )
-    .raw()
+  const daysAt = dayReader(database)
 
   return {
     ...peakSpace(database),
@@ -70,8 +61,23 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
       }
     },
   }
+}
 
-  function daysAt(day: number, first: number, last: number): Map<number, number[]> {
+/** Reads the numbers of a day of the quotas in a range of ids. */
+type ReadDay = (day: number, first: number, last: number) => ReadonlyMap<number, number[]>
+
+function dayReader(database: Database): ReadDay {
+  const some = database
+    .prepare<[number, number, number], PeakRow>(
+      `SELECT id, ${columns.join(', ')} FROM peaks WHERE day = ? AND id BETWEEN ? AND ?`,
+    )
+    .raw()
+  const optional = database
+    .prepare<[number, number, number], OptionalRow>(
+      'SELECT id, name, most, refused FROM optionalPeaks WHERE day = ? AND id BETWEEN ? AND ?',
+    )
+    .raw()
+  return (day, first, last) => {
     const found = new Map<number, number[]>()
     for (const [id, ...stored] of answerOf(() => some.all(day, first, last))) {
       const numbers = blankDay(day)

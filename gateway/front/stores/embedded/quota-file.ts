@@ -65,53 +65,19 @@ export type QuotaFile = Readonly<{
 }>
 
 export function quotaFile(database: Database): QuotaFile {
-  const one = database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck()
-  const page = database.prepare<string, QuotaRow>(
-    `SELECT * FROM quotas WHERE quota > ? ORDER BY quota LIMIT ${pageSize}`,
-  )
-  const endOfPage = database
-    .prepare<string, string>(
-      `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
-    )
-    .pluck()
-  const rowsTo = 'SELECT quota, state FROM quotas WHERE quota > ? AND quota <= ?'
-  const rowsFrom = 'SELECT quota, state FROM quotas WHERE quota > ?'
-  // Only states with strikes or bans have a bracket.
-  const withConductsTo = database
-    .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
-    .raw()
-  const withConductsFrom = database
-    .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
-    .raw()
-  const journal = database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck()
-  const last = database.prepare<[], number>('SELECT max(seq) FROM journal').pluck()
-  const done = database.prepare<[], number>('SELECT seq FROM commandsDone').pluck()
-  const since = database.prepare<number, OperatorCommand>(
-    'SELECT * FROM commands WHERE seq > ? ORDER BY seq',
-  )
-  const version = database.prepare('PRAGMA data_version').pluck()
-  const note = database.prepare('INSERT INTO journal (states) VALUES (?)')
-  const put = database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)')
-  const forgetEntries = database.prepare('DELETE FROM journal WHERE seq <= ?')
-  const forgetQuotas = database.prepare('DELETE FROM quotas WHERE keepUntilMs < ?')
-  const forgetCommands = database.prepare('DELETE FROM commands WHERE atMs < ?')
-  const setDone = database.prepare('UPDATE commandsDone SET seq = ?')
-  const enqueue = database.prepare(
-    `INSERT INTO commands (atMs, what, quota, key, untilMs)
-     VALUES (:atMs, :what, :quota, :key, :untilMs)`,
-  )
-  const append = database.transaction((text: string, appliedSeq: number | undefined) => {
-    if (text !== '') note.run(text)
-    if (appliedSeq !== undefined) setDone.run(appliedSeq)
-  })
-  const moveToTable = database.transaction((counted: readonly Counted[]) => {
-    for (const state of counted) put.run(state.quota, keepUntil(state.quota, state), textOf(state))
-  })
-  const forget = database.transaction((upToEntry: number, nowMs: number) => {
-    forgetEntries.run(upToEntry)
-    forgetQuotas.run(nowMs)
-    forgetCommands.run(nowMs - commandMs)
-  })
+  const {
+    one,
+    page,
+    endOfPage,
+    withConductsTo,
+    withConductsFrom,
+    journal,
+    last,
+    done,
+    since,
+    version,
+  } = readsOf(database)
+  const { append, moveToTable, forget, enqueue } = writesOf(database)
   return {
     read: (quota) => stateFrom(one.get(quota) ?? ''),
     page: (after) => page.all(after),
@@ -141,6 +107,72 @@ export function quotaFile(database: Database): QuotaFile {
     enqueue: (command, nowMs) => void enqueue.run({ ...command, atMs: nowMs }),
     version: () => version.get(),
   }
+}
+
+function readsOf(database: Database) {
+  const one = database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck()
+  const page = database.prepare<string, QuotaRow>(
+    `SELECT * FROM quotas WHERE quota > ? ORDER BY quota LIMIT ${pageSize}`,
+  )
+  const endOfPage = database
+    .prepare<string, string>(
+      `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
+    )
+    .pluck()
+  const rowsTo = 'SELECT quota, state FROM quotas WHERE quota > ? AND quota <= ?'
+  const rowsFrom = 'SELECT quota, state FROM quotas WHERE quota > ?'
+  // Only states with strikes or bans have a bracket.
+  const withConductsTo = database
+    .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
+    .raw()
+  const withConductsFrom = database
+    .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
+    .raw()
+  const journal = database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck()
+  const last = database.prepare<[], number>('SELECT max(seq) FROM journal').pluck()
+  const done = database.prepare<[], number>('SELECT seq FROM commandsDone').pluck()
+  const since = database.prepare<number, OperatorCommand>(
+    'SELECT * FROM commands WHERE seq > ? ORDER BY seq',
+  )
+  const version = database.prepare('PRAGMA data_version').pluck()
+  return {
+    one,
+    page,
+    endOfPage,
+    withConductsTo,
+    withConductsFrom,
+    journal,
+    last,
+    done,
+    since,
+    version,
+  }
+}
+
+function writesOf(database: Database) {
+  const note = database.prepare('INSERT INTO journal (states) VALUES (?)')
+  const put = database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)')
+  const forgetEntries = database.prepare('DELETE FROM journal WHERE seq <= ?')
+  const forgetQuotas = database.prepare('DELETE FROM quotas WHERE keepUntilMs < ?')
+  const forgetCommands = database.prepare('DELETE FROM commands WHERE atMs < ?')
+  const setDone = database.prepare('UPDATE commandsDone SET seq = ?')
+  const enqueue = database.prepare(
+    `INSERT INTO commands (atMs, what, quota, key, untilMs)
+     VALUES (:atMs, :what, :quota, :key, :untilMs)`,
+  )
+  const append = database.transaction((text: string, appliedSeq: number | undefined) => {
+    if (text !== '') note.run(text)
+    if (appliedSeq !== undefined) setDone.run(appliedSeq)
+  })
+  const moveToTable = database.transaction((counted: readonly Counted[]) => {
+    for (const state of counted) put.run(state.quota, keepUntil(state.quota, state), textOf(state))
+  })
+  const forget = database.transaction((upToEntry: number, nowMs: number) => {
+    forgetEntries.run(upToEntry)
+    forgetQuotas.run(nowMs)
+    forgetCommands.run(nowMs - commandMs)
+  })
+  return { append, moveToTable, forget, enqueue }
 }
 
 /**

@@ -13,6 +13,7 @@ import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
 import type { BanRules } from '../../limits/conduct.ts'
+import type { Ban } from '../../limits/store.ts'
 import type { Owed, Seen } from '../../limits/quota-state.ts'
 import { includedIn, neededBy, type Ask, type Decision } from '../../limits/step.ts'
 import {
@@ -53,7 +54,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
     /** The time as scripts take it. */
     time: () => string
     /** Called with a decision that has banned its key. */
-    banned: (quota: string, key: string, untilMs: number) => void
+    banned: (ban: Ban) => void
   }>
 
 /**
@@ -136,7 +137,7 @@ function settleOne(
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
   const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts })
-  if (decision.bans) banned(quota, ask.key, decision.bannedUntilMs)
+  if (decision.bans) banned({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
   resolve(decision)
 }
 

@@ -40,13 +40,8 @@ const ofOptional = optionalWindows.map((window) => partOf(`${window.name} `, [wi
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
 export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<QuotaDay> {
-  const { connection, prefix, timeoutMs } = options
-  const read = keyedScript({
-    connection,
-    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
-    file: 'peaks-read.lua',
-  })
-  const hashOf = (group: number): string => hashOfGroup(prefix, group)
+  const { prefix } = options
+  const quotasIn = groupReader(options)
 
   return {
     ...countSpace<QuotaDay>(options, {
@@ -80,12 +75,23 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
       }
     },
   }
+}
 
-  async function quotasIn(group: number, fromDay: number, toDay: number): Promise<QuotaPeaks[]> {
+/** Reads the quotas of a group. */
+type ReadGroup = (group: number, fromDay: number, toDay: number) => Promise<QuotaPeaks[]>
+
+function groupReader({ connection, prefix, timeoutMs }: RedisOptions): ReadGroup {
+  const read = keyedScript({
+    connection,
+    timeoutMs: Math.max(timeoutMs, readTimeoutMs),
+    file: 'peaks-read.lua',
+  })
+  return async (group, fromDay, toDay) => {
     // A scan may give a quota twice, while its hash grows, and an optional window before the others.
     const found = new Map<string, number[]>()
     const optional: (readonly [part: Part, field: string, value: string])[] = []
-    const readFrom = (cursor: string) => read(hashOf(group), fromDay, cursor, fieldsAtOnce)
+    const readFrom = (cursor: string) =>
+      read(hashOfGroup(prefix, group), fromDay, cursor, fieldsAtOnce)
     for await (const fields of fieldsOf(readFrom)) {
       for (const [field, value] of fields) {
         const part = ofOptional.find(({ fieldPrefix }) => field.startsWith(fieldPrefix))

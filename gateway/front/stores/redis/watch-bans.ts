@@ -4,10 +4,13 @@ import type { Ban, BanListener } from '../../limits/store.ts'
 import { countFrom } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
 
+/** The names of the list of bans, of the time of the latest lift, and of the channel that tells both. */
+export type BanNames = Readonly<{ list: string; lifts: string; channel: string }>
+
 /** Listens for published bans and lifts, and polls for the latest lift in case a message was lost. */
 export function watchBans(
   connection: Connection,
-  { lifts, channel }: { lifts: string; channel: string },
+  { lifts, channel }: Omit<BanNames, 'list'>,
   { banned, forgiven }: BanListener,
 ): () => void {
   const subscriber = duplicate(connection)

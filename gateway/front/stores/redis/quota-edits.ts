@@ -1,0 +1,93 @@
+import type { Ban, QuotaStore } from '../../limits/store.ts'
+import { answerOf } from './answer.ts'
+import { packedLimits } from './decisions.ts'
+import { countersFrom, textOf } from '../../limits/counters-text.ts'
+import { mostGrants } from '../../limits/grants.ts'
+import type { RedisFormat } from './format.ts'
+import { grantPoints, grantWords, packedParts } from './quota-hash.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
+import { banMessage, type BanNames } from './watch-bans.ts'
+
+export type QuotaEditOptions = RedisOptions &
+  Readonly<{
+    format?: Pick<RedisFormat, 'requireOwn'> | undefined
+    hashOf: (quota: string) => string
+    time: () => string
+    names: BanNames
+  }>
+
+type Edits = Pick<QuotaStore, 'adjust' | 'reset' | 'setMonthFrom' | 'grant' | 'ban' | 'lift'>
+
+/** All changes of quotas but decisions. */
+export function quotaEditsIn(options: QuotaEditOptions): Edits {
+  const { connection, format, hashOf, time, names } = options
+  const edit = keyedScript({ ...options, file: 'quota-edit.lua' })
+  const publishLift = (): Promise<void> => tellLift(options)
+
+  return {
+    async adjust(quota, { points, isAnswered }, admission) {
+      const { counters: admitted, parts, seen, included, numbered } = admission
+      const texts = [textOf(admitted), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
+      const number = numbered ? `${numbered.by},${numbered.number},${numbered.from}` : ''
+      const args = [
+        points,
+        isAnswered ? 1 : 0,
+        ...texts,
+        included ? packedLimits(included) : '',
+        number,
+      ]
+      const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
+      const counters = countersFrom(text.split(',').map(Number))
+      if (!counters) throw new Error('Redis gave no counters')
+      return counters
+    },
+
+    async reset(quota) {
+      await edit(hashOf(quota), time(), 'reset')
+      await publishLift()
+    },
+
+    async setMonthFrom(quota, monthFrom) {
+      await format?.requireOwn()
+      await edit(hashOf(quota), time(), 'month', monthFrom)
+      await publishLift()
+    },
+
+    async grant(quota, grant) {
+      await format?.requireOwn()
+      const args = [grantPoints(grant), mostGrants, grantWords(grant)]
+      if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
+      await publishLift()
+      return true
+    },
+
+    async ban(quota, key, untilMs) {
+      await edit(hashOf(quota), time(), 'ban', key, untilMs)
+      await publishLift()
+      await tellBan(options, { quota, key, untilMs })
+    },
+
+    async lift(quota, key) {
+      const ran = Number(await edit(hashOf(quota), time(), 'lift', key)) === 1
+      await answerOf(connection.zrem(names.list, JSON.stringify([key, quota])))
+      await publishLift()
+      return ran
+    },
+  }
+}
+
+/** Adds a ban to the list of bans, and tells other gateways. Hashes alone can't be listed: a Cluster spreads them. */
+export async function tellBan(
+  { connection, names }: Pick<QuotaEditOptions, 'connection' | 'names'>,
+  { key, quota, untilMs }: Ban,
+): Promise<void> {
+  await answerOf(connection.zadd(names.list, untilMs, JSON.stringify([key, quota])))
+  await answerOf(connection.publish(names.channel, banMessage({ key, quota, untilMs })))
+}
+
+/** Tells all gateways that a ban was lifted, a quota reset or points granted. */
+async function tellLift({ connection, names }: QuotaEditOptions): Promise<void> {
+  const [seconds, micros] = await answerOf(connection.time())
+  await answerOf(connection.set(names.lifts, Number(seconds) * 1e6 + Number(micros)))
+  await answerOf(connection.publish(names.channel, ''))
+}
