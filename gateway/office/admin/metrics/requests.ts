@@ -37,6 +37,13 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     help: 'From a request’s headers until it was sent on, or refused',
     read: () => [[meters.own]],
   })
+  addPoints(registry, gateway)
+  addCallers(registry, gateway)
+}
+
+/** What requests use up. */
+function addPoints(registry: Registry, gateway: OperatedGateway): void {
+  const { meters } = gateway.front
   counter(registry, 'tollgate_near_limit_total', {
     help: 'Requests that were let in with 80 % or more of a limit used, by window',
     labels: ['plan', 'window'],
@@ -61,6 +68,11 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
     begins: () => beginnings.shadows(gateway.config),
     read: () => counts(meters.shadows),
   })
+}
+
+/** What becomes of callers. */
+function addCallers(registry: Registry, gateway: OperatedGateway): void {
+  const { meters } = gateway.front
   counter(registry, 'tollgate_bans_total', {
     help: 'Keys that were banned for going on after refusals',
     labels: ['plan'],
