@@ -55,7 +55,8 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
 ]
 
 /** The only files that may touch `process`, beside Node's version. All others get what they need as arguments. */
-const touchProcess = /^(?:gateway|backend)\/main\.ts$|^gateway\/serving\.ts$|^gateway\/office\/(?:cli|config)\//
+const touchProcess =
+  /^(?:gateway|backend)\/main\.ts$|^gateway\/serving\.ts$|^gateway\/office\/(?:cli|config)\//
 
 const folders = ['gateway', 'backend', 'shared']
 const files = folders.flatMap((folder) =>
