@@ -7,7 +7,7 @@ import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { mostMistakes, RowMistakes, type RowMistake } from './row-mistakes.ts'
-import { importColumns, rowsIn, type Row } from './rows.ts'
+import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
 import { requireSound, type GivenSettings } from './settings.ts'
 import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
 
@@ -24,7 +24,7 @@ export type ImportOptions = Readonly<{
 
 /** Adds the keys of a file, all or none; resolves to their number. Throws `RowMistakes` with all mistakes. */
 export async function importKeys(
-  text: string,
+  text: Text,
   { store, plans, clock, isDryRun = false }: ImportOptions,
   progress?: (written: number, total: number) => void,
 ): Promise<number> {
@@ -51,7 +51,7 @@ export async function importKeys(
 
 /** The keys of a text, the line of each, and the mistakes of all other rows. */
 export async function keysIn(
-  text: string,
+  text: Text,
   columns: readonly string[],
   keyOf: (row: Row) => Key,
 ): Promise<{ keys: Key[]; lines: number[]; mistakes: RowMistake[] }> {

@@ -17,7 +17,7 @@ import {
 } from './reference.ts'
 import { secretsAfterRotation } from './rotation.ts'
 import { RowMistakes } from './row-mistakes.ts'
-import { settingColumns, type Row } from './rows.ts'
+import { settingColumns, type Row, type Text } from './rows.ts'
 import {
   changedCap,
   filled,
@@ -78,7 +78,7 @@ export class KeyDesk {
    * Makes a key of each row of a text, all or none. The given settings fill what a row leaves out. Throws `RowMistakes`
    * with all mistakes.
    */
-  async createFrom(text: string, given: GivenSettings): Promise<readonly Issued[]> {
+  async createFrom(text: Text, given: GivenSettings): Promise<readonly Issued[]> {
     const issued: Issued[] = []
     const keyOf = (row: Row): Key => {
       const { name, plan, ...others } = filled(settingsOf(row), given)
@@ -117,7 +117,7 @@ export class KeyDesk {
    * mistakes. A dry run adds nothing.
    */
   async import(
-    text: string,
+    text: Text,
     progress?: (written: number, total: number) => void,
     isDryRun = false,
   ): Promise<number> {

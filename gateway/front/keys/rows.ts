@@ -2,11 +2,17 @@ import { limitNames } from '../../../shared/windows.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { KeyMistake } from './mistake.ts'
 
+/** A text in pieces, which are cut anywhere. */
+export type Text = readonly string[]
+
 /** One row of a file of keys: its texts, by column of CSV or member of JSON. */
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
 
 /** Takes a mistake in a line, whose row is left out then; tells whether to read on. */
 export type Wrong = (line: number, message: string) => boolean
+
+/** The most characters of a line that comes in pieces. */
+const longestLine = 1_000_000
 
 /** The columns of a new key's settings. */
 export const settingColumns = [
@@ -23,7 +29,7 @@ export const importColumns = ['token', 'sha256', ...settingColumns]
  * `undefined`, so that who takes breath between lines sees them all. Without `wrong`, the first mistake is thrown.
  */
 export function* rowsIn(
-  text: string,
+  text: Text,
   columns: readonly string[] = importColumns,
   wrong: Wrong = refuse,
 ): Generator<Row | undefined> {
@@ -63,14 +69,28 @@ function refuse(line: number, message: string): never {
 }
 
 /** The lines of a text, with their numbers. */
-function* linesOf(text: string): Generator<{ content: string; line: number }> {
-  let start = text.startsWith('\ufeff') ? 1 : 0
-  for (let line = 1; start <= text.length; line++) {
-    const newline = text.indexOf('\n', start)
-    const end = newline < 0 ? text.length : newline
-    const content = text.slice(start, end).replace(/\r$/, '')
-    yield { content, line }
-    start = end + 1
+function* linesOf(text: Text): Generator<{ content: string; line: number }> {
+  let line = 1
+  let begun = ''
+  for (const piece of text) {
+    requireShort(begun, line)
+    let start = line === 1 && begun === '' && piece.startsWith('\ufeff') ? 1 : 0
+    for (let end = piece.indexOf('\n', start); end >= 0; end = piece.indexOf('\n', start)) {
+      yield { content: (begun + piece.slice(start, end)).replace(/\r$/, ''), line: line++ }
+      begun = ''
+      start = end + 1
+    }
+    begun += piece.slice(start)
+  }
+  yield { content: begun.replace(/\r$/, ''), line }
+}
+
+/** No row is that long, and a line of 64 MB would hold callers up. */
+function requireShort({ length }: string, line: number): void {
+  if (length > longestLine) {
+    throw new KeyMistake(
+      `line ${line} is longer than ${longestLine.toLocaleString('en')} characters`,
+    )
   }
 }
 

@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify'
-import { isUtf8 } from 'node:buffer'
+import { errorCodes, type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { TextDecoder } from 'node:util'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { isOf, type TSchema } from '../../../shared/schema.ts'
@@ -10,20 +11,42 @@ import { ConfigDocument } from '../config/document.ts'
 export const jsonTypes = ['application/json']
 
 /**
- * Takes bodies of some types as plain texts, which the handlers parse. Any other type is refused with a message that
- * lists these.
+ * Takes bodies of some types as texts, which the handlers parse: in the pieces in which they come, because a long one would
+ * hold callers up while it is put together. Any other type is refused with a message that lists these.
  */
 export function takeTexts(app: FastifyInstance, types: readonly string[]): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>([...types], { parseAs: 'buffer' }, (_request, bytes, done) => {
-    // In another encoding, names and notes would be stored with replacement characters.
-    if (isUtf8(bytes)) done(null, bytes.toString())
-    else done(new Refusal('invalid_request', 'The body isn’t in UTF-8.'))
-  })
+  app.addContentTypeParser([...types], ({ raw, routeOptions }: FastifyRequest) =>
+    readPieces(raw, routeOptions.bodyLimit),
+  )
   app.addContentTypeParser('*', ({ raw }, _payload, done) => {
     if (!hasBody(raw)) return done(null, '')
     done(new Refusal('unsupported_media_type', `Send the body as ${types.join(' or ')}.`))
   })
+}
+
+async function readPieces(raw: IncomingMessage, mostBytes: number): Promise<readonly string[]> {
+  const tooLarge = new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
+  if (Number(raw.headers['content-length'] ?? 0) > mostBytes) throw tooLarge
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const pieces: string[] = []
+  let bytes = 0
+  // What is left of a refused body isn't the reader's: its sender is to get the answer.
+  for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > mostBytes) throw tooLarge
+    pieces.push(decoded(decoder, chunk))
+  }
+  return [...pieces, decoded(decoder)]
+}
+
+/** In another encoding, names and notes would be stored with replacement characters. */
+function decoded(decoder: TextDecoder, chunk?: Buffer): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined })
+  } catch {
+    throw new Refusal('invalid_request', 'The body isn’t in UTF-8.')
+  }
 }
 
 /** Adds routes whose bodies have other types than those of the routes around them. */
@@ -39,9 +62,14 @@ export function addWithTypes(
   })
 }
 
-/** A body as a text; empty if there is none. */
+/** The pieces of a body; none if there is none. */
+export function piecesOf(body: unknown): readonly string[] {
+  return Array.isArray(body) ? (body as readonly string[]) : []
+}
+
+/** A body as one text. */
 export function textOf(body: unknown): string {
-  return typeof body === 'string' ? body : ''
+  return piecesOf(body).join('')
 }
 
 /** A text as a sentence: with a capital letter and a full stop. */

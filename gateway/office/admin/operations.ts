@@ -12,7 +12,7 @@ import type { OperatedGateway } from '../office.ts'
 import { nameOf } from '../config/check.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
-import { addWithTypes, requireNothing, textOf } from './body.ts'
+import { addWithTypes, requireNothing, piecesOf, textOf } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
 import { type Operator } from './token.ts'
@@ -139,7 +139,7 @@ function bodyOf(parameters: Parameters): ReadGiven {
     const read = fromQuery(parameters)
     return ({ body, query }) => ({
       ...read(query),
-      [content[0]]: { name: 'body', read: () => textOf(body) },
+      [content[0]]: { name: 'body', read: () => textOf(body), pieces: () => piecesOf(body) },
     })
   }
   if (plainParameters(parameters).length > 0) {

@@ -59,7 +59,12 @@ export type ContentParameter = Readonly<{
 export type Parameters = Readonly<Record<string, Parameter | KeyParameter | ContentParameter>>
 
 /** A whole text, and its name in messages. */
-export type Content = Readonly<{ name: string; read: () => string }>
+export type Content = Readonly<{
+  name: string
+  read: () => string
+  /** The same in the pieces in which it came, so that a long one holds nobody up. */
+  pieces?: () => readonly string[]
+}>
 
 type Single<Given extends Parameter> = Given['kind'] extends Kind<infer Value> ? Value : never
 type Whole<Given extends Parameter> = Given extends { many: true }

@@ -11,7 +11,7 @@ import { plans } from '../../support/two-plans.ts'
 t.test('importing', async (t) => {
   const store = new EmbeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
-  const into = (text: string) => importKeys(text, { store, plans, clock: () => 5 })
+  const into = (text: string) => importKeys([text], { store, plans, clock: () => 5 })
   const count = async () => {
     let keys = 0
     for await (const key of store.list()) if (key) keys++
@@ -99,7 +99,15 @@ t.test('importing', async (t) => {
     t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
     t.equal(store.find(hashOf('token-of-row-19999'))?.key.name, 'Row 19999')
   })
-  t.equal([...rowsIn('token,plan\na,b\n')][0]?.line, 2)
+  t.equal([...rowsIn(['token,plan\na,b\n'])][0]?.line, 2)
+  const text = '\ufefftoken,plan\r\na,b\r\n\nc,d'
+  const whole = [...rowsIn([text])]
+  for (let at = 0; at <= text.length; at++) {
+    t.strictSame([...rowsIn([text.slice(0, at), text.slice(at)])], whole, `cut at ${at}`)
+  }
+  t.throws(() => [...rowsIn(['token,plan\na,', 'b'.repeat(1_000_001), '\n'])], {
+    message: 'line 2 is longer than 1,000,000 characters',
+  })
 })
 
 t.test(
@@ -108,7 +116,7 @@ t.test(
     const columns = 'token,sha256,plan,name,account,perMinute,perDay,expires,note'.split(',')
     const fieldsOf = (line: string, count: number): string[] => {
       const names = columns.slice(0, count)
-      const [row] = rowsIn(`${names.join(',')}\n${line}`)
+      const [row] = rowsIn([`${names.join(',')}\n${line}`])
       return names.map((name) => row?.fields[name] ?? '')
     }
     const mistakeIn = (line: string): string => {

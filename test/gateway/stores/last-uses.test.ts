@@ -125,7 +125,7 @@ t.test('two gateways on one Redis note both tokens, by its clock', async (t) => 
   }
   const imported = 'imported-token-of-another-system'
   const text = `{"token":"${imported}","plan":"free","name":"Imported"}`
-  await one.desk.import(text)
+  await one.desk.import([text])
   const { key, headers: old } = await one.key()
   const { token } = await one.desk.rotate(key.id, 3 * hour)
   const fresh = { authorization: `Bearer ${token}` }

@@ -21,7 +21,7 @@ export const createKeysFrom = ofCommandLine({
   role: 'all',
   run: async ({ desks, clock }, { file, test, ...defaults }) => {
     const settings = { ...settingsFrom(defaults, clock()), test: test || undefined }
-    const issued = await desks().keys.createFrom(file.read(), settings)
+    const issued = await desks().keys.createFrom([file.read()], settings)
     return issued.map(({ key: { id, name, plan, account = null }, token }) => {
       return { id, name, plan, account, token }
     })

@@ -28,7 +28,10 @@ export const importKeys = operation({
       draw ??= progress('keys', total)
       draw(done)
     }
-    return { dryRun, keys: await desks().keys.import(file.read(), show, dryRun) }
+    return {
+      dryRun,
+      keys: await desks().keys.import(file.pieces?.() ?? [file.read()], show, dryRun),
+    }
   },
   json: ({ dryRun, keys }) => (dryRun ? { mistakes: [], keys } : { imported: keys }),
   text: ({ dryRun, keys }) => {
