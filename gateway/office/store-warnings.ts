@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
+import { timeText } from '../../shared/times.ts'
 import type { Stores } from '../front/stores/stores.ts'
 
 /** How long an emptied store is a warning. */
@@ -52,7 +53,7 @@ export class StoreWarnings {
 
 function emptiedText(atMs: number): string {
   return (
-    `the store was emptied, or another one took its place, at ${new Date(atMs).toISOString()}: callers whose keys it ` +
+    `the store was emptied, or another one took its place, at ${timeText(atMs)}: callers whose keys it ` +
     'doesn’t have get 401. Restore a backup, or make new keys'
   )
 }

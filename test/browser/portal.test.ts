@@ -31,13 +31,13 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
     if ((await place.locator('.status').last().innerText()).startsWith('429')) break
     t.match(
       await place.locator('.reading').innerText(),
-      /^[01] of 2 left, until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$/,
+      /^[01] of 2 left, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ( \(in \d+ s\))?\.$/,
     )
   }
   await place.getByText('429 Too Many Requests').waitFor()
   t.match(
     await place.locator('.banner[role=status]').innerText(),
-    /0 of 2 left, until .*Wait \d+ seconds?, until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\./s,
+    /0 of 2 left, until .*Wait \d+ seconds?, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ( \(in \d+ s\))?\. A request/s,
   )
   await picture(page, 'portal-429')
   await place.getByRole('link', { name: 'What refusals mean' }).click()
@@ -74,7 +74,7 @@ test('the keyboard alone sends a POST and reads its 201', async (t, open) => {
   await place.getByText('201 Created').waitFor()
   t.match(await place.locator('pre.body').innerText(), /"name": "Ünö \\"the\\" 'cat'"/)
   const reading = await place.locator('.reading').innerText()
-  t.match(reading, /^0 of 1 left, until .* UTC\. 100 % of the day is used\.$/)
+  t.match(reading, /^0 of 1 left, until .*Z \(in .*\)\. 100 % of the day is used\.$/)
   await page.getByText('100 % of the day is used.', { exact: true }).waitFor()
 })
 

@@ -95,7 +95,7 @@ test('the page of a caller tells no use of a window without a limit', async (t, 
   await bars.waitFor()
   t.match(
     await bars.innerText(),
-    /^This minute: no limit\s+Today: 1 of 20 used\s+until [\d: -]+UTC$/,
+    /^This minute: no limit\s+Today: 1 of 20 used\s+until [\d: -]+Z \(in [\dhmins ]+\)$/,
   )
 })
 

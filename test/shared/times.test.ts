@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nearness, utc } from '../../gateway/front/http/page/utc.ts'
 import { endIso, endText, timeText, waitText } from '../../shared/times.ts'
 
 const now = Date.UTC(2026, 10, 25, 18, 12, 39, 400)
@@ -41,3 +42,22 @@ t.test('programs read the same second', (t) => {
   t.equal(endIso(now), '2026-11-25T18:12:40.000Z')
   t.end()
 })
+
+t.test('pages show times and how near an end is as commands do', (t) => {
+  t.equal(utc(new Date(now).toISOString()), timeText(now))
+  for (let afterMs = 3 * second; afterMs < 2 * day; afterMs += Math.ceil(afterMs / 70)) {
+    const near = nearness(new Date(now + afterMs).toISOString(), now)
+    const [, expected = ''] = /\((.*)\)/.exec(endText(now + afterMs, now)) ?? []
+    t.equal(near, expected, `${afterMs} ms`)
+  }
+  t.end()
+})
+
+t.test(
+  'on pages, what has just happened doesn’t seem to come where clocks differ a little',
+  (t) => {
+    for (const afterMs of [2 * second, 0, -1, -day])
+      t.equal(nearness(new Date(now + afterMs).toISOString(), now), '')
+    t.end()
+  },
+)

@@ -1,5 +1,6 @@
-import { count, until } from './format.ts'
+import { count } from './format.ts'
 import { html, type Child } from './html.ts'
+import { timeOfSeconds } from './time.ts'
 
 /**
  * A window of a quota. What it has used is more than its limit if that was lowered since. Without a limit that refuses, what
@@ -23,7 +24,7 @@ export function bar(name: string, window: ShownWindow | null): Child {
     <div class=${`bar ${levelOf(used, most)}`}>
       <span>
         ${`${name}: ${count(used)} of ${count(most)} used${beyond} `}
-        <span class="quiet">until ${until(reset * 1_000)}</span>
+        <span class="quiet">until ${timeOfSeconds(reset)}</span>
       </span>
       ${meter(name, used, most)}
     </div>

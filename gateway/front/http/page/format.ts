@@ -1,3 +1,5 @@
+import { utc } from './utc.ts'
+
 /** A number with separators, such as `1,204`. */
 export function count(number: number): string {
   return number.toLocaleString('en')
@@ -8,18 +10,9 @@ export function clock(iso: string): string {
   return iso.slice(11, 19)
 }
 
-/** The end of something in UTC; with its date if that isn't today. */
-export function until(ms: number, nowMs = Date.now()): string {
-  const text = new Date(ms).toISOString()
-  const isToday = text.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
-  return isToday ? `${clock(text)} UTC` : `${text.slice(0, 10)} ${clock(text)} UTC`
-}
-
-/** A day, or a time that isn't midnight, in UTC. */
+/** A day in UTC, or a time that isn't midnight. */
 export function date(iso: string): string {
-  return iso.endsWith('T00:00:00.000Z')
-    ? iso.slice(0, 10)
-    : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+  return iso.endsWith('T00:00:00.000Z') ? iso.slice(0, 10) : utc(iso)
 }
 
 /** A length of time in words. */

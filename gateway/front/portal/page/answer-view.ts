@@ -1,5 +1,7 @@
-import { until, plural } from '../../http/page/format.ts'
+import { count, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { gatewayNowMs } from '../../http/page/gateway-time.ts'
+import { timeOfSeconds } from '../../http/page/time.ts'
 import { noticeOf, noticeText, readingOf, type Answer } from './request.ts'
 
 /** An answer, or why none came: first in a sentence, which is read out, then all of it. */
@@ -33,19 +35,21 @@ export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
 function readingText(answer: Answer): Child {
   const reading = readingOf(answer)
   if (!reading) return null
-  const { limit, remaining, resetMs } = reading
+  const { limit, remaining, reset } = reading
   const notice = noticeOf(answer)
   return html`<p class="reading">
-    ${remaining} of ${limit} left, until ${until(resetMs)}${notice && `. ${noticeText(notice)}`}
+    ${`${count(remaining)} of ${count(limit)} left, until `}${timeOfSeconds(reset)}.
+    ${notice && ` ${noticeText(notice)}`}
   </p>`
 }
 
 /** The advice after a refusal. */
 function advice({ status, headers }: Answer): Child {
   const seconds = Number(new Map(headers).get('retry-after') ?? NaN)
-  const wait = Number.isFinite(seconds)
-    ? `Wait ${plural(seconds, 'second')}, until ${until(Date.now() + seconds * 1_000)}. `
-    : ''
+  const wait =
+    Number.isFinite(seconds) &&
+    html`Wait ${plural(seconds, 'second')}, until
+    ${' '}${timeOfSeconds(Math.ceil(gatewayNowMs() / 1_000) + seconds)}. `
   const more = html`<a href="#refused">What refusals mean</a>`
   if (status === 401) return html`<p>No valid key came with it. Enter yours at the top. ${more}</p>`
   if (status === 429 || (status === 503 && wait)) {

@@ -1,3 +1,4 @@
+import { hearGatewayTime } from '../../http/page/gateway-time.ts'
 import type { Terms } from '../terms.ts'
 
 /** A request as a form has it, without the key, which is added when it is sent. */
@@ -40,6 +41,7 @@ export async function send(draft: Draft, key: HeldKey | undefined): Promise<Answ
     referrerPolicy: 'no-referrer',
     ...(body === undefined ? {} : { body }),
   })
+  hearGatewayTime(answer.headers.get('date'))
   const text = await answer.text()
   return {
     status: answer.status,
@@ -83,8 +85,8 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** The three headers of an answer in words, such as "59 of 60 left, until 12:01:00 UTC". */
-export type Reading = Readonly<{ limit: number; remaining: number; resetMs: number }>
+/** The three headers of an answer; `reset` in seconds since 1970. */
+export type Reading = Readonly<{ limit: number; remaining: number; reset: number }>
 
 export function readingOf({ headers }: Answer): Reading | undefined {
   const values = new Map(headers)
@@ -92,7 +94,7 @@ export function readingOf({ headers }: Answer): Reading | undefined {
   const reading = {
     limit: number('limit'),
     remaining: number('remaining'),
-    resetMs: number('reset') * 1_000,
+    reset: number('reset'),
   }
   return Object.values(reading).every(Number.isFinite) ? reading : undefined
 }

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { CopyButton } from '../../http/page/copy-button.ts'
-import { date, messageOf } from '../../http/page/format.ts'
+import { messageOf } from '../../http/page/format.ts'
 import { html } from '../../http/page/html.ts'
+import { time } from '../../http/page/time.ts'
 import type { OwnRotation } from '../rotation.ts'
 import { ask, type HeldKey } from './request.ts'
 
@@ -37,7 +38,7 @@ export function RotateForm({ path, apiKey, done }: RotateFormProps) {
           <button type="button" onClick=${() => done(rotated.key)}>I have it; use it here</button>
         </p>
         <p>
-          The old one works until ${rotated.oldTokenUntil ? date(rotated.oldTokenUntil) : 'now'}.
+          The old one works until ${rotated.oldTokenUntil ? time(rotated.oldTokenUntil) : 'now'}.
         </p>
       </div>
     `

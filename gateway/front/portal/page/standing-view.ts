@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bar } from '../../http/page/bar.ts'
-import { count, messageOf, plural, until } from '../../http/page/format.ts'
+import { count, messageOf, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { partBars } from '../../http/page/parts.ts'
+import { timeOfSeconds } from '../../http/page/time.ts'
 import { windowsWhere } from '../../http/page/windows.ts'
 import { ask, noticeText } from './request.ts'
 import { RotateForm } from './rotate-form.ts'
@@ -80,7 +81,7 @@ function quotaView(standing: OwnStanding): Child {
     ${
       bannedUntil !== null &&
       html`<p class="banner bad" role="alert">
-        Your key is banned until ${until(bannedUntil * 1_000)}.
+        Your key is banned until ${timeOfSeconds(bannedUntil)}.
         <a href="#refused">Why, and what to do</a>
       </p>`
     }

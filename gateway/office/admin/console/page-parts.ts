@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { local, utc } from './times.ts'
-import { clock } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
+import { time as timeOf } from '../../../front/http/page/time.ts'
+import { utc } from '../../../front/http/page/utc.ts'
 import type { Loaded } from './data.ts'
 
 /** A page: its heading, the command that does the same, and its content. */
@@ -30,10 +30,10 @@ export function aged<Data>(
   if (data === undefined) {
     return html`<div>${error ? failure(error) : html`<p class="quiet">Loading …</p>`}</div>`
   }
-  const asOf = atMs === undefined ? '' : clock(new Date(atMs).toISOString())
+  const asOf = atMs === undefined ? '' : utc(new Date(atMs).toISOString())
   return html`
     <div>
-      ${error && html`<p class="banner" role="status">As of ${asOf} UTC: ${error.message}</p>`}
+      ${error && html`<p class="banner" role="status">As of ${asOf}: ${error.message}</p>`}
       <div class=${error ? 'stale' : 'fresh'}>${show(data)}</div>
     </div>
   `
@@ -43,10 +43,10 @@ export function failure({ message }: Pick<ApiError, 'message'>) {
   return html`<p class="banner bad" role="alert">${message}</p>`
 }
 
-/** A time in UTC; the reader's own is its tooltip. */
+/** A time as all pages show it, or what stands for none. */
 export function time(iso: string | null | undefined, otherwise?: string) {
   if (!iso) return html`<span class="quiet">${otherwise ?? '–'}</span>`
-  return html`<time datetime=${iso} title=${local(iso)}>${utc(iso)}</time>`
+  return timeOf(iso)
 }
 
 export type Column<Row> = Readonly<{

@@ -1,0 +1,31 @@
+import { gatewayNowMs, toleranceMs } from './gateway-time.ts'
+
+/* The server's functions for times aren't part of a page: a test holds these to them. */
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000] as const
+
+/** A time in UTC to the second, as everywhere in Tollgate. */
+export function utc(iso: string | null | undefined, otherwise = '–'): string {
+  return iso ? `${iso.slice(0, 19).replace('T', ' ')}Z` : otherwise
+}
+
+/** A time for its tooltip: in the reader's own zone, and which that is. */
+export function local(iso: string): string {
+  return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+}
+
+/** How soon a time comes, such as `in 4 min`; empty for one that is over or more than a day away. */
+export function nearness(iso: string, nowMs = gatewayNowMs()): string {
+  const leftMs = Date.parse(iso) - nowMs
+  // What has just happened seems to come, if clocks differ a little.
+  return leftMs > toleranceMs && leftMs < dayMs ? `in ${span(leftMs)}` : ''
+}
+
+/** A span of time in its two largest units, to the nearest minute from one on. */
+function span(ms: number): string {
+  if (ms < minuteMs) return `${Math.ceil(ms / 1_000)} s`
+  const minutes = Math.round(ms / minuteMs)
+  if (minutes * minuteMs === dayMs) return '1 d'
+  const parts = [`${Math.floor((minutes * minuteMs) / hourMs)} h`, `${minutes % 60} min`]
+  return parts.filter((part) => !part.startsWith('0 ')).join(' ')
+}
