@@ -87,7 +87,12 @@ function contentsOf(document: Section) {
 
 /** Reads the same from the page. */
 const shown = `(() => {
-  const all = (at, name) => [...at.querySelectorAll('[data-' + name + ']')].map((each) => each.dataset[name])
+  // HEAD stands in GET; refusals that most operations have stand at one place, to which each leads.
+  const own = (at, name) => [...at.querySelectorAll(name)].filter((each) => each.parentElement.closest('[data-operation], [data-schema]') === at)
+  const shared = (at) => own(at, '.shared > a').map((link) => document.getElementById(link.hash.slice(1)))
+  const all = (at, name) => [...own(at, '[data-' + name + ']'),
+    ...shared(at).flatMap((each) => [each, ...each.querySelectorAll('[data-' + name + ']')])]
+    .flatMap((each) => each.dataset[name] ?? [])
   return {
     operations: [...document.querySelectorAll('[data-operation]')].map((at) => ({
       operation: at.dataset.operation,
@@ -173,7 +178,7 @@ components:
   await place.getByText('Those that fit').waitFor()
   t.equal(await place.locator('[data-member=petName]').count(), 1)
   await place.getByLabel('all').fill('limit=1&x=%20')
-  const curl = await place.locator('.curl').innerText()
+  const curl = await place.locator('.sample pre').innerText()
   t.match(curl, `curl -i -X QUERY '${gateway.url}/v1/pets?limit=1&x=%20'`)
   t.match(curl, /--data-raw '\{\n {2}"status": "sold"\n\}'/)
   t.notMatch(await place.innerText(), 'changes real data')

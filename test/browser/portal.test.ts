@@ -12,7 +12,10 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
   const page = await visit(open, gateway.url, { expected: /^(?:401 GET|429 POST|401 POST) / })
   await picture(page, 'portal')
   const place = await unfold(page, 'POST /v1/pets')
-  t.match(await place.locator('.curl').innerText(), `curl -i -X POST '${gateway.url}/v1/pets'`)
+  t.match(
+    await place.locator('.sample pre').innerText(),
+    `curl -i -X POST '${gateway.url}/v1/pets'`,
+  )
   await place.getByText('Without a key it is refused with 401').waitFor()
   await place.getByRole('button', { name: 'Send' }).click()
   await place.getByText('401 Unauthorized').waitFor()
@@ -133,7 +136,7 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
     /GET \/v1\/pets\/\{petId\}: 2 times.* removed on 2099-02-03.*status=available/s,
   )
   const leaving = page.locator('[data-operation="GET /v1/pets/{petId}"]')
-  t.match(await leaving.innerText(), /deprecated/)
+  t.match(await leaving.innerText(), /deprecated, until 2099-02-03/)
   await unfold(page, 'GET /v1/pets/{petId}')
   t.match(
     await leaving.innerText(),
@@ -172,7 +175,14 @@ test('what somebody else has written is text', async (t, open) => {
     requestBody: { content: { [hostile]: { schema, example: hostile } } },
     responses: { 200: { description: hostile, headers: { [hostile]: { schema } } } },
   }
-  const info = { title: hostile, version: hostile, summary: hostile, description: hostile }
+  const info = {
+    ...{ title: hostile, version: hostile, summary: hostile, description: hostile },
+    ...{ contact: { name: hostile, url: 'javascript:alert(1)', email: 'a@b.c?bcc=evil@b.c' } },
+    ...{
+      license: { name: hostile, url: 'data:text/html,x' },
+      termsOfService: 'javascript:alert(1)',
+    },
+  }
   const servers = [{ url: 'javascript:alert(1)' }]
   const paths = { [`/${hostile}`]: { post: operation } }
   const components = { schemas: { [hostile]: schema } }
@@ -187,7 +197,7 @@ test('what somebody else has written is text', async (t, open) => {
       .map((each) => each.tagName + ' ' + (each.getAttribute('href') ?? ''))
       .filter((each) => !each.startsWith('A #'))`,
   )
-  t.strictSame(made, ['A https://fine.example/'])
+  t.strictSame(made, ['A /docs/openapi.json', 'A https://fine.example/'])
 })
 
 test('the key stays on this host, and a copied command reads no file', async (t, open) => {
@@ -211,7 +221,7 @@ test('the key stays on this host, and a copied command reads no file', async (t,
   })
   await enterKey(page, token)
   const place = await unfold(page, 'POST /v1/pets')
-  const curl = await place.locator('.curl').innerText()
+  const curl = await place.locator('.sample pre').innerText()
   t.match(curl, "--data-raw '@/etc/hostname'")
   t.match(curl, "-H 'X-Fine: yes'")
   t.notMatch(curl, "-H '@")

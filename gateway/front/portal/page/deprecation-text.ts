@@ -1,7 +1,24 @@
 import { date } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { gatewayNowMs } from '../../http/page/gateway-time.ts'
+import type { Openapi, Operation } from './openapi.ts'
 import { line } from './prose.ts'
-import type { Deprecation } from './terms.ts'
+import { deprecationOf, type Deprecation } from './terms.ts'
+import type { Terms } from '../terms.ts'
+
+/** Until when an operation that goes is there, or only that it goes; `undefined` for one that stays. */
+export function leavingText(
+  terms: Terms,
+  openapi: Openapi,
+  { method, path, isDeprecated }: Operation,
+): string | undefined {
+  const deprecation = deprecationOf(terms, method, openapi.basePath + path)
+  if (!deprecation) return isDeprecated ? 'deprecated' : undefined
+  const { sunset, afterSunset } = deprecation
+  if (sunset === null) return 'deprecated'
+  const isOver = Date.parse(sunset) <= gatewayNowMs() && afterSunset === 'gone'
+  return isOver ? `removed on ${date(sunset)}` : `until ${date(sunset)}`
+}
 
 /** When an operation ends, and what to use instead. */
 export function deprecationText(deprecation: Deprecation | undefined): Child {

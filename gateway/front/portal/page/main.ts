@@ -1,14 +1,17 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { aboutView } from './about-view.ts'
 import { html } from '../../http/page/html.ts'
 import { KeyForm } from './key-form.ts'
 import { messageOf } from '../../http/page/format.ts'
 import { Menu, openPlace } from './menu.ts'
 import { Openapi } from './openapi.ts'
-import { plansView, refusedView } from './plans-view.ts'
+import { plansView } from './plans-view.ts'
 import { line, prose } from './prose.ts'
 import { text } from './json.ts'
-import { Reference } from './reference.ts'
+import { Reference, schemasView } from './reference.ts'
+import { refusedView } from './refused-view.ts'
+import type { Language } from './samples/samples.ts'
 import { StandingView } from './standing-view.ts'
 import type { Terms } from '../terms.ts'
 
@@ -34,6 +37,9 @@ function App({ openapi, terms: first }: Documents) {
   const [terms, setTerms] = useState(first)
   const [apiKey, setKey] = useState<string>()
   const [round, setRound] = useState(0)
+  const [language, speak] = useState<Language>('curl')
+  const sent = (): void => setRound((before) => before + 1)
+  const reader = { apiKey, sent, language, speak }
   const title = text(openapi.info['title']) ?? 'API'
   const { quotaPath, usagePath, rotatePath } = terms
   const hasStanding = apiKey !== undefined && (quotaPath ?? usagePath ?? rotatePath) !== null
@@ -60,7 +66,7 @@ function App({ openapi, terms: first }: Documents) {
       <${Menu} openapi=${openapi} terms=${terms} hasStanding=${hasStanding} />
       <main id="content" tabindex="-1">
         <h1>${title}</h1>
-        ${line(text(openapi.info['summary']))}
+        ${line(text(openapi.info['summary']))} ${aboutView(openapi.info, `${base}openapi.json`)}
         ${
           hasStanding &&
           html`<${StandingView}
@@ -72,13 +78,9 @@ function App({ openapi, terms: first }: Documents) {
             replaceKey=${setKey}
           />`
         }
-        ${prose(text(openapi.info['description']))} ${plansView(terms)} ${refusedView(terms)}
-        <${Reference}
-          openapi=${openapi}
-          terms=${terms}
-          apiKey=${apiKey}
-          sent=${() => setRound((before) => before + 1)}
-        />
+        ${prose(text(openapi.info['description']))}
+        <${Reference} openapi=${openapi} terms=${terms} reader=${reader} />
+        ${plansView(terms)} ${refusedView(openapi, terms)} ${schemasView(openapi)}
       </main>
     </div>
   `

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import { leavingText } from './deprecation-text.ts'
 import { html } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import type { Openapi } from './openapi.ts'
-import { deprecationOf } from './terms.ts'
 import type { Terms } from '../terms.ts'
 
 type MenuProps = Readonly<{ openapi: Openapi; terms: Terms; hasStanding: boolean }>
@@ -16,32 +16,30 @@ export function Menu({ openapi, terms, hasStanding }: MenuProps) {
         <summary>Contents</summary>
         <ul>
           ${hasStanding && html`<li><a href="#standing">How you stand</a></li>`}
-          <li><a href="#plans">Plans and limits</a></li>
-          <li><a href="#refused">When you are refused</a></li>
         </ul>
         ${openapi.groups.map(
           ({ tag, operations }) => html`
             <p class="tag">${text(tag['name'])}</p>
             <ul>
-              ${operations.map(({ id, method, path, isDeprecated }) => {
-                const isLeaving =
-                  isDeprecated || deprecationOf(terms, method, openapi.basePath + path)
+              ${operations.map((operation) => {
+                const { id, method, path } = operation
+                const leaving = leavingText(terms, openapi, operation)
                 return html`<li>
                   <a href=${`#${id}`}>
-                    <span class="method">${method}</span>${' '}
-                    <span class=${isLeaving ? 'leaving' : ''}>${path}</span>
+                    <span class="method">${method}</span>${' '}<span>${path}</span>
+                    ${leaving && html` <span class="leaving">${leaving}</span>`}
                   </a>
                 </li>`
               })}
             </ul>
           `,
         )}
-        ${
-          openapi.schemas.length > 0 &&
-          html`<ul>
-            <li><a href="#schemas">Schemas</a></li>
-          </ul>`
-        }
+        <p class="tag">For all operations</p>
+        <ul>
+          <li><a href="#plans">Plans and limits</a></li>
+          <li><a href="#refused">When you are refused</a></li>
+          ${openapi.schemas.length > 0 && html`<li><a href="#schemas">Schemas</a></li>`}
+        </ul>
       </details>
     </nav>
   `

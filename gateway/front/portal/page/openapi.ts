@@ -1,9 +1,10 @@
 import { list, section, text, type Section } from './json.ts'
+import { sharedRefusalsIn, type SharedRefusals } from './shared-refusals.ts'
 
 /** The methods that have a member of a path, in the order in which they are shown. Others come after them. */
 const methods = 'get query post put patch delete head options trace'.split(' ')
 
-/** A parameter, a header or a response after its references. */
+/** An operation, with its parameters and responses after their references. */
 export type Operation = Readonly<{
   /** The anchor of its place on the page. */
   id: string
@@ -16,6 +17,8 @@ export type Operation = Readonly<{
   isDeprecated: boolean
   parameters: readonly Section[]
   body: Section | undefined
+  /** What the document says of HEAD, which answers as GET does. */
+  head: Operation | undefined
   responses: readonly (readonly [status: string, response: Section])[]
 }>
 
@@ -26,6 +29,7 @@ export class Openapi {
   readonly info: Section
   readonly operations: readonly Operation[]
   readonly schemas: readonly (readonly [name: string, schema: unknown])[]
+  readonly sharedRefusals: SharedRefusals
 
   /** `root` is the path of the gateway on this host: what a proxy or an app has put before all of its paths. */
   constructor(document: unknown, root: string) {
@@ -33,6 +37,7 @@ export class Openapi {
     this.#document = section(document)
     this.info = section(this.#document['info'])
     this.operations = this.#operationsIn(section(this.#document['paths']))
+    this.sharedRefusals = sharedRefusalsIn(this.operations)
     this.schemas = Object.entries(section(section(this.#document['components'])['schemas']))
   }
 
@@ -62,7 +67,8 @@ export class Openapi {
       (_all, name: string) => text(section(variables[name])['default']) ?? '',
     )
     const base = URL.canParse(url, location.origin) ? new URL(url, location.origin).pathname : '/'
-    const plain = base.replace(/\/+$/, '')
+    // A server that isn't on the web has no path.
+    const plain = base.startsWith('/') ? base.replace(/\/+$/, '') : ''
     return plain.startsWith(`${this.root}/`) || plain === this.root
       ? plain.slice(this.root.length)
       : plain
@@ -95,9 +101,15 @@ export class Openapi {
       const own = methods.flatMap((method) =>
         item[method] === undefined ? [] : [[method.toUpperCase(), item[method]] as const],
       )
-      return [...own, ...Object.entries(section(item['additionalOperations']))].map(
+      const all = [...own, ...Object.entries(section(item['additionalOperations']))].map(
         ([method, operation]) => this.#operation(method, path, item, section(operation)),
       )
+      const [get, head] = ['GET', 'HEAD'].map((name) => all.find(({ method }) => method === name))
+      return get && head
+        ? all
+            .filter((each) => each !== head)
+            .map((each) => (each === get ? { ...get, head } : each))
+        : all
     })
   }
 
@@ -112,6 +124,7 @@ export class Openapi {
       tags: list(tags).flatMap((tag) => text(tag) ?? []),
       isDeprecated: deprecated === true,
       parameters: this.#parameters(list(item['parameters']), list(operation['parameters'])),
+      head: undefined,
       body: requestBody === undefined ? undefined : this.resolve(requestBody),
       responses: Object.entries(section(responses)).map(([status, response]) => [
         status,

@@ -1,9 +1,10 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { list, pretty, section, text, type Section } from './json.ts'
-import type { Openapi } from './openapi.ts'
+import type { Openapi, Operation } from './openapi.ts'
 import { line, prose } from './prose.ts'
 import { givenSample } from './sample.ts'
 import { schemaView } from './schema-view.ts'
+import { sharedRefusalId } from './shared-refusals.ts'
 
 /** The parameters of an operation. */
 export function parametersView(openapi: Openapi, parameters: readonly Section[]): Child {
@@ -73,12 +74,40 @@ function examplesOf(openapi: Openapi, media: Section): readonly (readonly [strin
   })
 }
 
-/** One answer of an operation: its status, its codes, its body and its headers. */
-export function responseView(openapi: Openapi, status: string, response: Section): Child {
+/** The answers of an operation: its own, and links to the refusals that most operations share. */
+export function answersView(openapi: Openapi, { responses }: Operation): Child {
+  const { has } = openapi.sharedRefusals
+  const [shared, own] = [true, false].map((is) => responses.filter(([, each]) => has(each) === is))
+  return html`
+    <h4>Answers</h4>
+    ${own?.map(([status, response]) => responseView(openapi, status, response))}
+    ${
+      shared &&
+      shared.length > 0 &&
+      html`<p class="shared">
+        Refusals as of most operations:
+        ${shared.map(
+          ([status]) =>
+            html`${' '}<a href=${`#${sharedRefusalId(status)}`} data-shared=${status}
+                >${status}</a
+              >`,
+        )}
+      </p>`
+    }
+  `
+}
+
+/** One answer of an operation: its status, its codes, its body and its headers. One that many share has a place of its own. */
+export function responseView(
+  openapi: Openapi,
+  status: string,
+  response: Section,
+  id?: string,
+): Child {
   const headers = Object.entries(section(response['headers']))
   const codes = codesOf(openapi, response)
   return html`
-    <details class="response" data-status=${status}>
+    <details class="response" id=${id} data-status=${status}>
       <summary>
         <b class=${`status s${status.charAt(0)}`}>${status}</b>
         ${codes.map((code) => html` <code>${code}</code>`)}

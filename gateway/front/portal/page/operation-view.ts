@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { deprecationText } from './deprecation-text.ts'
+import { deprecationText, leavingText } from './deprecation-text.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import type { Openapi, Operation } from './openapi.ts'
-import { bodyView, parametersView, responseView } from './operation-parts.ts'
+import { answersView, bodyView, parametersView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'
+import type { Reader } from './reader.ts'
 import { costIn, costOf, deprecationOf, type Cost } from './terms.ts'
 import type { Terms } from '../terms.ts'
 import { TryIt } from './try-it.ts'
@@ -13,27 +14,21 @@ export type OperationProps = Readonly<{
   openapi: Openapi
   operation: Operation
   terms: Terms
-  apiKey: string | undefined
-  sent: () => void
+  reader: Reader
 }>
 
-/** One operation: its parameters, its body, each answer that it may get, and a form to try it. */
-export function OperationView({ openapi, operation, terms, apiKey, sent }: OperationProps) {
+/** One operation: a form to try it, its parameters, its body, and each answer that it may get. HEAD stands in GET. */
+export function OperationView({ openapi, operation, terms, reader }: OperationProps) {
   const [isFilled, setFilled] = useState(false)
   const fill = (): void => setFilled(true)
   useEffect(() => whenIdle(fill), [])
-  const { id, method, path, summary, isDeprecated } = operation
+  const { id, method, path, summary, head } = operation
   const inGateway = `${openapi.basePath}${path}`
   const cost = costOf(terms, method, inGateway)
-  const deprecation = deprecationOf(terms, method, inGateway)
-  const isMarked = isDeprecated || deprecation !== undefined
+  const leaving = leavingText(terms, openapi, operation)
   // Most of the page never changes, and isn't compared with itself after each answer.
   const content = useMemo(
-    () =>
-      isFilled && [
-        cost && costText(cost),
-        reference(openapi, operation, isMarked && deprecationText(deprecation)),
-      ],
+    () => isFilled && contentOf(openapi, operation, terms, cost),
     [isFilled, openapi, operation, terms],
   )
   return html`
@@ -41,38 +36,64 @@ export function OperationView({ openapi, operation, terms, apiKey, sent }: Opera
       <summary>
         <h3>
           <span class=${`method ${method.toLowerCase()}`}>${method}</span>${' '}
-          <code class=${isMarked ? 'leaving' : ''}>${path}</code>
-          ${isMarked && html` <span class="mark">deprecated</span>`}
+          <code>${path}</code>
+          ${leaving && html` <span class="mark">${markText(leaving)}</span>`}
         </h3>
         ${summary && html` <span class="quiet">${line(summary)}</span>`}
       </summary>
-      ${content}
       ${
-        isFilled &&
-        html`<${TryIt}
-          openapi=${openapi}
-          operation=${operation}
-          cost=${cost}
-          apiKey=${apiKey}
-          keyHeader=${terms.keyHeader}
-          sent=${sent}
-        />`
+        content &&
+        html`
+          ${content.about}
+          <${TryIt}
+            openapi=${openapi}
+            operation=${operation}
+            cost=${cost}
+            keyHeader=${terms.keyHeader}
+            reader=${reader}
+          />
+          ${content.reference}
+          ${
+            head &&
+            html`<${OperationView}
+              openapi=${openapi}
+              operation=${head}
+              terms=${terms}
+              reader=${reader}
+            />`
+          }
+        `
       }
     </details>
   `
+}
+
+function markText(leaving: string): string {
+  return leaving.startsWith('until') ? `deprecated, ${leaving}` : leaving
+}
+
+/** What stands before the form, and what after it. */
+function contentOf(
+  openapi: Openapi,
+  operation: Operation,
+  terms: Terms,
+  cost: Cost | undefined,
+): Readonly<{ about: Child; reference: Child }> {
+  const { method, path, description, parameters, body } = operation
+  const isLeaving = leavingText(terms, openapi, operation) !== undefined
+  const deprecation = deprecationOf(terms, method, openapi.basePath + path)
+  return {
+    about: [prose(description), isLeaving && deprecationText(deprecation), cost && costText(cost)],
+    reference: [
+      parametersView(openapi, parameters),
+      bodyView(openapi, body),
+      answersView(openapi, operation),
+    ],
+  }
 }
 
 /** What an operation costs, unless it is one point, as the page says of all others. */
 function costText(cost: Cost): Child {
   const isUsual = cost.cost === 1 && cost.atMost === undefined
   return isUsual ? null : html`<p>Costs ${costIn(cost)}.</p>`
-}
-
-function reference(openapi: Openapi, operation: Operation, deprecation: Child): Child {
-  return html`
-    ${prose(operation.description)} ${deprecation} ${parametersView(openapi, operation.parameters)}
-    ${bodyView(openapi, operation.body)}
-    <h4>Answers</h4>
-    ${operation.responses.map(([status, response]) => responseView(openapi, status, response))}
-  `
 }

@@ -1,20 +1,20 @@
-import { html } from '../../http/page/html.ts'
+import { html, type Child } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import { schemaId, type Openapi } from './openapi.ts'
 import { OperationView } from './operation-view.ts'
 import { prose } from './prose.ts'
 import { schemaView } from './schema-view.ts'
+import type { Reader } from './reader.ts'
 import type { Terms } from '../terms.ts'
 
 export type ReferenceProps = Readonly<{
   openapi: Openapi
   terms: Terms
-  apiKey: string | undefined
-  sent: () => void
+  reader: Reader
 }>
 
-/** All operations by their tags, and the schemas that they share. */
-export function Reference({ openapi, terms, apiKey, sent }: ReferenceProps) {
+/** All operations by their tags. */
+export function Reference({ openapi, terms, reader }: ReferenceProps) {
   return html`
     ${openapi.groups.map(({ tag, operations }, i) => {
       const id = `tag-${i}`
@@ -29,31 +29,32 @@ export function Reference({ openapi, terms, apiKey, sent }: ReferenceProps) {
                 openapi=${openapi}
                 operation=${operation}
                 terms=${terms}
-                apiKey=${apiKey}
-                sent=${sent}
+                reader=${reader}
               />
             `,
           )}
         </section>
       `
     })}
-    ${
-      openapi.schemas.length > 0 &&
-      html`
-        <section aria-labelledby="schemas">
-          <h2 id="schemas" tabindex="-1">Schemas</h2>
-          ${openapi.schemas.map(
-            ([name, schema]) => html`
-              <details class="schema" id=${schemaId(name)} data-schema=${name}>
-                <summary>
-                  <h3><code>${name}</code></h3>
-                </summary>
-                ${schemaView(openapi, schema)}
-              </details>
-            `,
-          )}
-        </section>
-      `
-    }
+  `
+}
+
+/** The schemas that operations share. */
+export function schemasView(openapi: Openapi): Child {
+  if (openapi.schemas.length === 0) return null
+  return html`
+    <section aria-labelledby="schemas">
+      <h2 id="schemas" tabindex="-1">Schemas</h2>
+      ${openapi.schemas.map(
+        ([name, schema]) => html`
+          <details class="schema" id=${schemaId(name)} data-schema=${name}>
+            <summary>
+              <h3><code>${name}</code></h3>
+            </summary>
+            ${schemaView(openapi, schema)}
+          </details>
+        `,
+      )}
+    </section>
   `
 }

@@ -1,5 +1,6 @@
 import { hearGatewayTime } from '../../http/page/gateway-time.ts'
 import type { Terms } from '../terms.ts'
+import type { Call } from './samples/call.ts'
 
 /** A request as a form has it, without the key, which is added when it is sent. */
 export type Draft = Readonly<{
@@ -66,23 +67,13 @@ export async function ask<Json>(
   throw new Error(typeof message === 'string' ? message : `The gateway answered ${status}.`)
 }
 
-/** A request as a command. The key stays a variable of the shell, so that a copied line gives it to nobody. */
-export function curlOf(
-  { method, path, headers, body }: Draft,
-  { name, before }: Terms['keyHeader'],
-): string {
-  const how = method === 'HEAD' ? ' -I' : method === 'GET' ? ' -i' : ` -i -X ${method}`
-  const lines = [
-    `curl${how} ${quoted(`${location.origin}${path}`)}`,
-    `-H "${name}: ${before}$KEY"`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--data-raw ${quoted(body)}`]),
-  ]
-  return lines.join(' \\\n  ')
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
+/** A request as a program sends it: with the URL that the browser makes of its path, on this host whatever the path. */
+export function callOf({ path, ...draft }: Draft, key: Terms['keyHeader']): Call {
+  const url = new URL(location.origin)
+  const [, before = '', query = ''] = /^([^?]*)(.*)$/s.exec(path) ?? []
+  url.pathname = before
+  url.search = query
+  return { ...draft, url: url.href, key }
 }
 
 /** The three headers of an answer; `reset` in seconds since 1970. */

@@ -66,8 +66,12 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
         <span class="quiet">Costs nothing. Usage is up to five seconds late.</span>
       </p>
       ${
-        rotatePath !== null &&
-        html`<${RotateForm} path=${root + rotatePath} apiKey=${held} done=${replaceKey} />`
+        rotatePath === null
+          ? html`<p class="quiet">
+              A key can’t give itself a new token here, because rotation is off: ask the API’s
+              operator for one.
+            </p>`
+          : html`<${RotateForm} path=${root + rotatePath} apiKey=${held} done=${replaceKey} />`
       }
     </section>
   `

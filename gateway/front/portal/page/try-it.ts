@@ -1,12 +1,13 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AnswerView } from './answer-view.ts'
-import { CopyButton } from '../../http/page/copy-button.ts'
 import { bodyChoices, canSend, draftOf, firstValues, type Body } from './draft.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { inline, list, text, type Section } from './json.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { costIn, type Cost } from './terms.ts'
-import { curlOf, send, type Answer } from './request.ts'
+import type { Reader } from './reader.ts'
+import { callOf, send, type Answer } from './request.ts'
+import { SampleView } from './sample-view.ts'
 import type { Terms } from '../terms.ts'
 
 export type TryItProps = Readonly<{
@@ -14,14 +15,13 @@ export type TryItProps = Readonly<{
   operation: Operation
   /** What it costs; `undefined` if that isn't known. */
   cost: Cost | undefined
-  apiKey: string | undefined
   keyHeader: Terms['keyHeader']
-  /** Called after each answer, so that the standing is asked for again. */
-  sent: () => void
+  reader: Reader
 }>
 
 /** Sends one operation with the reader's own values and key, and shows the answer. */
-export function TryIt({ openapi, operation, cost, apiKey, keyHeader, sent }: TryItProps) {
+export function TryIt({ openapi, operation, cost, keyHeader, reader }: TryItProps) {
+  const { apiKey, sent } = reader
   const choices = useMemo(() => bodyChoices(openapi, operation), [openapi, operation])
   const [values, setValues] = useState(() => firstValues(openapi, operation))
   const [body, setBody] = useState(choices[0])
@@ -52,15 +52,12 @@ export function TryIt({ openapi, operation, cost, apiKey, keyHeader, sent }: Try
         ),
       )}
       <${BodyFields} choices=${choices} body=${body} change=${setBody} />
-      <p class="label">This will be sent:</p>
-      <pre class="curl" tabindex="0" aria-label="The request as a command">
-${curlOf(draft, keyHeader)}</pre>
-      <p class="buttons">
+      <div class="send">
         <button class="go" disabled=${isBusy}>Send</button>
-        <${CopyButton} text=${curlOf(draft, keyHeader)} label="Copy as curl" />
-      </p>
-      <p class="quiet">${costSentence(cost, method, apiKey)}</p>
+        <p class="quiet">${costSentence(cost, method, apiKey)}</p>
+      </div>
       ${answer !== undefined && html`<${AnswerView} answer=${answer} />`}
+      <${SampleView} call=${callOf(draft, keyHeader)} reader=${reader} />
     </form>
   `
 }
@@ -131,7 +128,7 @@ function field(
     typeof each === 'string' ? each : inline(each),
   )
   const label = html`<span>
-    <code>${name}</code>
+    <code>${name}</code>${' '}
     <span class="quiet">${String(parameter['in'])}${isRequired ? ', required' : ''}</span>
   </span>`
   const input = (event: Event): void => change((event.target as HTMLInputElement).value)

@@ -1,4 +1,5 @@
 import { count, plural } from '../../http/page/format.ts'
+import { gatewayNowMs } from '../../http/page/gateway-time.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import type { DayUsage } from '../account-usage.ts'
 
@@ -7,46 +8,62 @@ export const span = 90
 const height = 100
 const dayMs = 86_400_000
 
-/** A bar for each day, and the same in a sentence. */
+/** A bar for each day between its axes, and the same in a sentence. */
 export function chart(days: readonly DayUsage[]): Child {
   const byDay = new Map(days.map((each) => [each.day, each]))
   const drawn = Array.from({ length: span }, (_, i) => {
-    const day = new Date(Date.now() - (span - 1 - i) * dayMs).toISOString().slice(0, 10)
-    return byDay.get(day) ?? { day, admitted: 0, points: 0, refused: {} }
+    const day = new Date(gatewayNowMs() - (span - 1 - i) * dayMs).toISOString().slice(0, 10)
+    return { refused: {}, admitted: 0, ...byDay.get(day), day }
   })
   const top = Math.max(1, ...drawn.map((each) => each.admitted + refusedOf(each)))
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
+  if (all + refused === 0) return html`<p>This key was not used yet.</p>`
   const summary = `${plural(all, 'request')} let in, ${count(refused)} refused; at most ${count(top)} a day`
-  const part = (name: string, from: number, value: number, i: number): Child =>
-    value > 0 &&
-    html`<rect
-      class=${name}
-      x=${i * 10 + 1}
-      width="8"
-      y=${height - ((from + value) / top) * height}
-      height=${Math.max(1, (value / top) * height)}
-    />`
   return html`
-    <p>${all + refused === 0 ? 'This key was not used yet.' : `${summary}.`}</p>
-    ${
-      all + refused > 0 &&
-      html`<svg
-          class="usage"
-          viewBox=${`0 0 ${span * 10} ${height}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label=${summary}
-        >
-          ${drawn.map((each, i) => [
-            part('admitted', 0, each.admitted, i),
-            part('refused', each.admitted, refusedOf(each), i),
-          ])}
-        </svg>
-        <p class="legend quiet">
-          <span class="admitted">■</span>${' let in '}<span class="refused">■</span>${' refused'}
-        </p>`
-    }
+    <p>${summary}.</p>
+    <div class="usage">
+      <p class="axis up" aria-hidden="true"><span>${count(top)}</span><span>0</span></p>
+      <svg
+        viewBox=${`0 0 ${span * 10} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label=${summary}
+      >
+        ${drawn.map((each, i) => barsOf(each, i, height / top))}
+      </svg>
+      <p class="axis along" aria-hidden="true">
+        <span>${drawn[0]?.day}</span><span>${drawn[span / 2]?.day}</span><span>today</span>
+      </p>
+    </div>
+    <p class="legend quiet">
+      <span class="admitted">■</span>${' let in '}<span class="refused">■</span>${' refused'}
+    </p>
   `
+}
+
+type DrawnDay = Pick<DayUsage, 'day' | 'admitted' | 'refused'>
+
+/** The bars of a day, the refused on those that were let in, with both as their tooltip. */
+function barsOf(day: DrawnDay, place: number, scale: number): Child {
+  const parts = [
+    { name: 'admitted', from: 0, value: day.admitted },
+    { name: 'refused', from: day.admitted, value: refusedOf(day) },
+  ]
+  return parts
+    .filter(({ value }) => value > 0)
+    .map(
+      ({ name, from, value }) => html`
+        <rect
+          class=${name}
+          x=${place * 10 + 1}
+          width="8"
+          y=${height - (from + value) * scale}
+          height=${Math.max(1, value * scale)}
+        >
+          <title>${day.day}: ${count(day.admitted)} let in, ${count(refusedOf(day))} refused</title>
+        </rect>
+      `,
+    )
 }
 
 /** All refused requests of a day. */

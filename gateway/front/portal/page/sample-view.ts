@@ -1,0 +1,35 @@
+import { CopyButton } from '../../http/page/copy-button.ts'
+import { html } from '../../http/page/html.ts'
+import type { Reader } from './reader.ts'
+import type { Call } from './samples/call.ts'
+import { languages, samples } from './samples/samples.ts'
+
+type SampleProps = Readonly<{ call: Call; reader: Pick<Reader, 'language' | 'speak'> }>
+
+/** A request in the language of the reader's choice, made of the form's values. */
+export function SampleView({ call, reader: { language, speak } }: SampleProps) {
+  const sample = samples[language](call)
+  return html`
+    <div class="sample">
+      <div class="buttons" role="group" aria-label="The same request in">
+        ${languages.map(
+          (each) =>
+            html`<button
+              type="button"
+              aria-pressed=${each === language}
+              onClick=${() => speak(each)}
+            >
+              ${each}
+            </button>`,
+        )}
+      </div>
+      <pre tabindex="0" aria-label=${`The request in ${language}`}>${sample}</pre>
+      <p class="buttons">
+        <${CopyButton} text=${sample} label=${`Copy as ${language}`} />
+        <span class="quiet"
+          >Your key isn’t in it: put it into the variable <code>KEY</code> of the environment.</span
+        >
+      </p>
+    </div>
+  `
+}

@@ -1,0 +1,38 @@
+import type { Section } from './json.ts'
+import type { Operation } from './openapi.ts'
+
+/** The share of the operations that must have a refusal, word by word, so that it is shown once for all of them. */
+const leastShare = 3 / 4
+
+/** The refusals that most operations have, by their statuses; each is the response of one of the operations. */
+export type SharedRefusals = Readonly<{
+  all: readonly (readonly [status: string, response: Section])[]
+  /** Whether a response of an operation is one of them. */
+  has: (response: Section) => boolean
+}>
+
+export function sharedRefusalsIn(operations: readonly Operation[]): SharedRefusals {
+  const every = operations.flatMap((each) => (each.head ? [each, each.head] : [each]))
+  const byContent = new Map<string, [status: string, response: Section][]>()
+  for (const { responses } of every) {
+    for (const [status, response] of responses.filter(([status]) => !/^[123]/.test(status))) {
+      const content = `${status} ${JSON.stringify(response)}`
+      byContent.set(content, [...(byContent.get(content) ?? []), [status, response]])
+    }
+  }
+  const shared = [...byContent.values()].filter(
+    (alike) => alike.length > 1 && alike.length >= every.length * leastShare,
+  )
+  const responses = new Set(shared.flat().map(([, response]) => response))
+  return {
+    all: shared
+      .flatMap(([first]) => (first ? [first] : []))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+    has: (response) => responses.has(response),
+  }
+}
+
+/** The anchor of a shared refusal's place on the page. */
+export function sharedRefusalId(status: string): string {
+  return `refusal-${status}`
+}
