@@ -8,9 +8,10 @@ import type { Open } from './browser.ts'
 import { startGateway, type GatewayOptions } from './gateway.ts'
 import { root } from './process.ts'
 
-const animals = join(root, 'config/openapi/animal-store.yaml')
+/** The animal store's document. */
+export const animals = join(root, 'config/openapi/animal-store.yaml')
 
-type Options = GatewayOptions & Readonly<{ text?: string }>
+type Options = GatewayOptions & Readonly<{ text?: string; rotate?: 'on' | 'off' }>
 
 export type Section = Record<string, unknown>
 
@@ -18,7 +19,7 @@ export const section = (value: unknown): Section =>
   (typeof value === 'object' && value ? value : {}) as Section
 
 /** A part of the animal store's document: a browser, and axe more so, looks at every element of a page. */
-function littleDocument(): string {
+export function littleDocument(): string {
   const { paths, ...rest } = parse(readFileSync(animals, 'utf8')) as Section
   const { get, post } = section(section(paths)['/v1/pets'])
   const { parameters, get: getOne } = section(section(paths)['/v1/pets/{petId}'])
@@ -29,7 +30,7 @@ function littleDocument(): string {
 /** A gateway with the pages of a document, in front of a real animal store. */
 export async function startPages(
   t: Test,
-  { text = littleDocument(), more = '', ...options }: Options = {},
+  { text = littleDocument(), more = '', rotate = 'on', ...options }: Options = {},
 ) {
   const folder = t.testdir({ 'document.yaml': text })
   const store = await startStore(t, { file: join(folder, 'animals.db') })
@@ -37,7 +38,7 @@ export async function startPages(
     store: `file: ${join(folder, 'gateway.db')}`,
     ...options,
     upstream: { url: store.url, seen: [] },
-    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: on }\n${more}`,
+    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: ${rotate} }\n${more}`,
   })
 }
 
