@@ -157,7 +157,9 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
 
   await gateway.stores.quota.ban('account:acme', key.id, Date.now() + 3_600_000)
   await standing.getByRole('button', { name: 'Look again' }).click()
-  await standing.getByText('Your key is banned until').waitFor()
+  await standing
+    .getByText(/Your key is banned until .*Z \(in 1 h\)\. Why, and what to do/)
+    .waitFor()
 })
 
 test('what somebody else has written is text', async (t, open) => {

@@ -49,7 +49,7 @@ function advice({ status, headers }: Answer): Child {
   const wait =
     Number.isFinite(seconds) &&
     html`Wait ${plural(seconds, 'second')}, until
-    ${' '}${timeOfSeconds(Math.ceil(gatewayNowMs() / 1_000) + seconds)}. `
+    ${' '}${timeOfSeconds(Math.floor(gatewayNowMs() / 1_000) + seconds)}. `
   const more = html`<a href="#refused">What refusals mean</a>`
   if (status === 401) return html`<p>No valid key came with it. Enter yours at the top. ${more}</p>`
   if (status === 429 || (status === 503 && wait)) {

@@ -16,6 +16,7 @@ export type ReferenceProps = Readonly<{
 /** All operations by their tags. */
 export function Reference({ openapi, terms, reader }: ReferenceProps) {
   return html`
+    ${openapi.operations.length === 0 && html`<p class="quiet">The document has no operations.</p>`}
     ${openapi.groups.map(({ tag, operations }, i) => {
       const id = `tag-${i}`
       return html`

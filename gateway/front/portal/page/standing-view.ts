@@ -85,7 +85,7 @@ function quotaView(standing: OwnStanding): Child {
     ${
       bannedUntil !== null &&
       html`<p class="banner bad" role="alert">
-        Your key is banned until ${timeOfSeconds(bannedUntil)}.
+        Your key is banned until ${timeOfSeconds(bannedUntil)}.${' '}
         <a href="#refused">Why, and what to do</a>
       </p>`
     }
