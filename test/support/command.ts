@@ -32,3 +32,11 @@ export async function runCommand(
   })
   return { code, out, stdout }
 }
+
+/** The words of an example, as a shell has them, without redirections. */
+export function wordsOf(example: string): string[] {
+  const [command = ''] = example.split(/ [<>] /)
+  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  )
+}

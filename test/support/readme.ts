@@ -7,6 +7,11 @@ export function textOf(file: string): string {
   return readFileSync(join(root, file), 'utf8')
 }
 
+/** The guides: pages for those who start, operate, call and embed. */
+export const guides = ['starting', 'operating', 'calling', 'embedding'].map(
+  (name) => `config/guides/${name}.md`,
+)
+
 /** The rows of a README's table whose first column has a name, without what Markdown needs. */
 export function table(file: string, name: string): string[][] {
   const lines = textOf(file).split('\n')

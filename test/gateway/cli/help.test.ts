@@ -4,7 +4,7 @@ import { calledBy } from '../../../gateway/office/cli/called.ts'
 import { examples } from '../../../gateway/office/cli/examples.ts'
 import { givenFrom } from '../../../gateway/office/cli/given.ts'
 import { operations } from '../../../gateway/office/operations/all.ts'
-import { runCommand } from '../../support/command.ts'
+import { runCommand, wordsOf } from '../../support/command.ts'
 
 t.test('each command’s help has two examples, which the command takes', async (t) => {
   t.strictSame(Object.keys(examples).sort(), operations.map(({ name }) => name).sort())
@@ -38,11 +38,3 @@ t.test('the list of all commands has each below a heading', async (t) => {
   t.equal(lines.filter((line) => /^ {2}\S/.test(line)).length, operations.length)
   t.notMatch((await runCommand(['keys'], {})).out, /^Keys, bans/m, 'a group alone needs none')
 })
-
-/** The words of an example, as a shell has them, without redirections. */
-function wordsOf(example: string): string[] {
-  const [command = ''] = example.split(/ [<>] /)
-  return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, plain]) => double ?? single ?? plain ?? '',
-  )
-}

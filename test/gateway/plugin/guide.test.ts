@@ -8,7 +8,7 @@ import { tollgate } from '../../../gateway/plugin.ts'
 import { mine, serve } from '../../support/plugin.ts'
 import { root } from '../../support/process.ts'
 
-const guide = readFileSync(join(root, 'config/plugin.md'), 'utf8')
+const guide = readFileSync(join(root, 'config/guides/embedding.md'), 'utf8')
 const blocks = [...guide.matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code)
 
 t.test('the guide’s app and its test run, and are short', (t) => {
