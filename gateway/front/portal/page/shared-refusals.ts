@@ -1,5 +1,4 @@
 import type { Section } from './json.ts'
-import type { Operation } from './openapi.ts'
 
 /** The share of the operations that must have a refusal, word by word, so that it is shown once for all of them. */
 const leastShare = 3 / 4
@@ -11,7 +10,13 @@ export type SharedRefusals = Readonly<{
   has: (response: Section) => boolean
 }>
 
-export function sharedRefusalsIn(operations: readonly Operation[]): SharedRefusals {
+/** What counts of an operation: its responses, and those of the HEAD in it. */
+type Answering = Readonly<{
+  responses: readonly (readonly [status: string, response: Section])[]
+  head: Answering | undefined
+}>
+
+export function sharedRefusalsIn(operations: readonly Answering[]): SharedRefusals {
   const every = operations.flatMap((each) => (each.head ? [each, each.head] : [each]))
   const byContent = new Map<string, [status: string, response: Section][]>()
   for (const { responses } of every) {
