@@ -131,3 +131,32 @@ test('the bars of 90 days stand between axes, and a page without rotation says s
   await standing.getByText('rotation is off: ask the API’s operator').waitFor()
   t.equal(await standing.getByText('Give this key a new token').count(), 0)
 })
+
+test('an operation that goes says until when, and one that went says since when', async (t, open) => {
+  const more = `
+deprecations:
+  - { operation: 'GET /v1/pets/{petId}', since: 2026-01-01, sunset: 2099-02-03 }
+  - { operation: POST /v1/pets, since: 2025-01-01, sunset: 2025-12-05T06:30:00Z }
+  - { operation: GET /v1/pets, since: 2026-01-01 }
+`
+  const { url } = await startPages(t, { more })
+  const page = await visit(open, url)
+  t.strictSame(await page.locator('nav .leaving').allInnerTexts(), [
+    'deprecated',
+    'removed on 2025-12-05 06:30:00Z',
+    'until 2099-02-03',
+  ])
+  t.strictSame(await page.locator('summary .mark').allInnerTexts(), [
+    'deprecated',
+    'removed on 2025-12-05 06:30:00Z',
+    'deprecated, until 2099-02-03',
+  ])
+})
+
+test('a document without operations is a page that says so', async (t, open) => {
+  const text = stringify({ openapi: '3.1.0', info: { title: 'X', version: '1' }, paths: {} })
+  const { url } = await startPages(t, { text })
+  const page = await visit(open, url)
+  await page.getByText('The document has no operations.').waitFor()
+  t.equal(await page.getByText('Refusals of most operations').count(), 0)
+})
