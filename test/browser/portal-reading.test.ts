@@ -160,3 +160,18 @@ test('a document without operations is a page that says so', async (t, open) => 
   await page.getByText('The document has no operations.').waitFor()
   t.equal(await page.getByText('Refusals of most operations').count(), 0)
 })
+
+test('ends are near by the gateway’s clock, whatever the browser’s says, and the reader’s time is a tooltip', async (t, open) => {
+  const gateway = await startPages(t)
+  const { token } = await gateway.key()
+  const page = await visit(open, gateway.url, { timezoneId: 'Asia/Tokyo' })
+  await page.clock.setFixedTime(Date.now() - 3 * 86_400_000)
+  await enterKey(page, token)
+  const today = page.locator('.bar', { hasText: 'Today' })
+  t.match(await today.innerText(), /until \d{4}-\d\d-\d\d 00:00:00Z \(in [\dhmins ]+\)/)
+  const [datetime, title] = await Promise.all(
+    ['datetime', 'title'].map((name) => today.locator('time').getAttribute(name)),
+  )
+  t.match(datetime, /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/)
+  t.match(title, /9:00:00 AM GMT\+9$/)
+})
