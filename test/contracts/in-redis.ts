@@ -3,6 +3,7 @@ import type { RedisSettings } from '../../gateway/front/config/config.ts'
 import { redisAudit } from '../../gateway/front/stores/redis/audit.ts'
 import { RedisNotices } from '../../gateway/front/stores/redis/notices.ts'
 import { redisPeaks } from '../../gateway/front/stores/redis/peaks.ts'
+import { redisRefusals } from '../../gateway/front/stores/redis/refusals.ts'
 import { redisTallies } from '../../gateway/front/stores/redis/tallies.ts'
 import {
   fleetViews,
@@ -20,6 +21,7 @@ import { ledgerContract } from './ledger.ts'
 import { mostOfTest, noticeStoreContract } from './notices.ts'
 import { peakStoreContract } from './peaks.ts'
 import { quotaStoreContract } from './quota.ts'
+import { refusalStoreContract } from './refusals.ts'
 import { tallyStoreContract } from './tallies.ts'
 
 const timeoutMs = 2_000
@@ -48,6 +50,11 @@ export function contractsInRedis(t: Test, name: string, settings: RedisSettings)
   )
   void peakStoreContract(t, name, (t) =>
     twoViews(t, settings, (connection) => redisPeaks({ connection, prefix: 'peaks:', timeoutMs })),
+  )
+  void refusalStoreContract(t, name, (t) =>
+    twoViews(t, settings, (connection) =>
+      redisRefusals({ connection, prefix: 'refusals:', timeoutMs }),
+    ),
   )
   void noticeStoreContract(t, name, (t, testClock) =>
     twoViews(

@@ -7,6 +7,7 @@ import { countEnded } from '../../gateway/front/counts/folds.ts'
 import { Meters, RouteMeter } from '../../gateway/front/counts/meters.ts'
 import type { NearLimit } from '../../gateway/front/counts/near-limits.ts'
 import { openCounts } from '../../gateway/front/counts/request-counts.ts'
+import { OwnMember } from '../../gateway/front/fleet/own-member.ts'
 import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { Caller } from '../../gateway/front/keys/caller.ts'
 import { shadowOf } from '../../gateway/front/limits/shadow.ts'
@@ -50,7 +51,14 @@ function counting() {
         of: () => Promise.resolve([]),
         since: () => Promise.resolve(undefined),
       },
+      refusals: {
+        put: (chunk) => {
+          ;(lines['refusals'] ??= []).push(chunk)
+          return Promise.resolve()
+        },
+      },
     },
+    member: () => new OwnMember().memberOf('a store'),
     meters: new Meters(),
     settle: () => Promise.resolve(),
     nearLimit: (each) => void near.push(each),

@@ -5,12 +5,10 @@ import {
   type EndedBadly,
   type KeptRefusal,
 } from './refusal-block.ts'
-
-/** The number of answers that are kept. */
-export const keptRefusals = 20_000
+import { keptRefusals } from './refusal-store.ts'
 
 /** The most answers with one id that are found: callers choose ids, so there may be many. */
-export const mostFound = 20
+export const mostFound = 500
 
 /**
  * Keeps the latest refused and failed answers of this gateway, for `explain`. Slots are made once: objects made for each
@@ -21,8 +19,6 @@ export const mostFound = 20
 export class RecentRefusals {
   readonly #size: number
   readonly #blocks: RefusalBlock[] = []
-  #next = 0
-  #count = 0
   #latest = 0
 
   readonly #beganAtMs: number
@@ -34,7 +30,7 @@ export class RecentRefusals {
   }
 
   get count(): number {
-    return this.#count
+    return Math.min(this.#latest, this.#size)
   }
 
   /** The number of the latest one, counted from 1 since the start. */
@@ -44,17 +40,14 @@ export class RecentRefusals {
 
   /** The time since which all refused and failed answers are kept. */
   get sinceMs(): number {
-    return this.#count < this.#size
-      ? this.#beganAtMs
-      : this.#blockOf(this.#next).timeAt(this.#next % blockSize)
+    if (this.#latest < this.#size) return this.#beganAtMs
+    const [block, slot] = this.#placeOf(this.#latest - this.#size + 1)
+    return block.timeAt(slot)
   }
 
   /** Keeps one answer and its request's path without its query, in place of the oldest if all slots are taken. */
   keep(ended: EndedBadly, path: string): void {
-    const index = this.#next
-    this.#next = (index + 1) % this.#size
-    if (this.#count < this.#size) this.#count++
-    this.#latest++
+    const index = this.#latest++ % this.#size
     const block = (this.#blocks[Math.floor(index / blockSize)] ??= new RefusalBlock())
     block.write(index % blockSize, ended, path)
   }
@@ -67,33 +60,28 @@ export class RecentRefusals {
   /** The latest answers whose ids have a hash and pass a check, the newest first. */
   findLike(hash: number, isWanted: (id: string) => boolean): readonly KeptRefusal[] {
     const found: KeptRefusal[] = []
-    for (let back = 1; back <= this.#count && found.length < mostFound; back++) {
-      const index = this.#indexBack(back)
-      const [block, slot] = [this.#blockOf(index), index % blockSize]
+    const oldest = this.#latest - this.count
+    for (let number = this.#latest; number > oldest && found.length < mostFound; number--) {
+      const [block, slot] = this.#placeOf(number)
       if (block.hashAt(slot) === hash && isWanted(block.idAt(slot))) found.push(block.read(slot))
     }
     return found
   }
 
-  /** The latest answers after the one with a number, the oldest first. */
-  after(number: number, most: number): readonly KeptRefusal[] {
-    const count = Math.min(this.#latest - number, most, this.#count)
+  /** The answers after the one with a number, up to another one, as far as they are kept; the oldest first. */
+  between(after: number, last: number): readonly KeptRefusal[] {
     const found: KeptRefusal[] = []
-    for (let back = count; back >= 1; back--) {
-      const index = this.#indexBack(back)
-      found.push(this.#blockOf(index).read(index % blockSize))
+    for (let number = Math.max(after, this.#latest - this.count) + 1; number <= last; number++) {
+      const [block, slot] = this.#placeOf(number)
+      found.push(block.read(slot))
     }
     return found
   }
 
-  /** The place of the latest answer for 1, of the one before for 2, and so on. */
-  #indexBack(back: number): number {
-    return (this.#next - back + this.#size) % this.#size
-  }
-
-  #blockOf(index: number): RefusalBlock {
+  #placeOf(number: number): readonly [block: RefusalBlock, slot: number] {
+    const index = (number - 1) % this.#size
     const block = this.#blocks[Math.floor(index / blockSize)]
-    if (block) return block
+    if (block) return [block, index % blockSize]
     throw new Error('nothing is kept in this slot yet')
   }
 }

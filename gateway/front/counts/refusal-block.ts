@@ -1,4 +1,5 @@
 import type { Reason, Refusal, RefusalCode } from '../../../shared/refusal.ts'
+import { loggable } from '../../../shared/log.ts'
 import type { Caller } from '../keys/caller.ts'
 import type { ShareTaken } from '../http/fair-share.ts'
 import { numberOf } from '../limits/counters.ts'
@@ -30,15 +31,14 @@ export type KeptRefusal = Readonly<{
   id: string
   atMs: number
   method: string
+  /** Without its query and without tokens; only the beginning if it ends with `…`. */
   path: string
-  /** Whether `path` is only the beginning. */
-  isPathCut: boolean
   status: number
   code: RefusalCode | undefined
   reason: Reason | undefined
   /** The operation or the cap whose limit is used up. */
   of: Refusal['of']
-  caller: Caller | undefined
+  caller: Pick<Caller, 'id' | 'name' | 'plan' | 'account' | 'isTest'> | undefined
   route: string
   upstream: string
   target: string | undefined
@@ -171,15 +171,13 @@ export class RefusalBlock {
 
   read(slot: number): KeptRefusal {
     const number = (place: number): number => this.#number(slot, place)
-    const pathEnd = Math.min(number(at.pathLength), pathLength)
     const [upstreamMs, estimate] = [number(at.upstreamMs), number(at.estimate)]
     const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
     return {
       id: this.idAt(slot),
       atMs,
       method: this.#methods[slot] ?? '',
-      path: this.#text(slot, idLength, pathEnd),
-      isPathCut: number(at.pathLength) > pathLength,
+      path: shownPath(this.#text(slot, idLength, pathLength), number(at.pathLength)),
       status: number(at.status),
       code: this.#codes[slot],
       reason: this.#reasons[slot],
@@ -227,6 +225,13 @@ export class RefusalBlock {
   #number(slot: number, place: number): number {
     return this.#numbers[slot * numbersOfSlot + place] ?? 0
   }
+}
+
+/** A path of some length without tokens. Where it was cut, a part of one may be at its end. */
+function shownPath(text: string, length: number): string {
+  return length > text.length
+    ? `${loggable(text.replace(/[\w%]*$/, ''))}…`
+    : loggable(text.slice(0, length))
 }
 
 function listOf<Value>(value: Value): Value[] {

@@ -8,7 +8,10 @@ import type { Meters } from './meters.ts'
 import { NearLimits, type NearLimit } from './near-limits.ts'
 import type { PeakStore } from './peak-store.ts'
 import { Peaks } from './peaks.ts'
+import type { Member } from '../fleet/store.ts'
 import { RecentRefusals } from './recent-refusals.ts'
+import type { RefusalStore } from './refusal-store.ts'
+import { RefusalWriter } from './refusal-writer.ts'
 import { Tallies } from './tallies.ts'
 import type { TallyStore } from './tally-store.ts'
 import type { TimelineStore } from './timeline-store.ts'
@@ -35,8 +38,11 @@ export type RequestCountsOptions = Readonly<{
     lastUses: LastUseStore
     timeline: Pick<TimelineStore, 'add'>
     peaks: Pick<PeakStore, 'add'>
+    refusals: Pick<RefusalStore, 'put'>
   }>
   meters: Meters
+  /** The line of this process for the fleet. */
+  member: () => Member
   /** Writes down what the quotas hold back. */
   settle: () => Promise<void>
   nearLimit: (near: NearLimit) => void
@@ -46,13 +52,15 @@ export type RequestCountsOptions = Readonly<{
 }>
 
 export function openCounts(options: RequestCountsOptions): RequestCounts {
-  const { stores, meters, settle, nearLimit, trouble, clock, closers } = options
+  const { stores, meters, member, settle, nearLimit, trouble, clock, closers } = options
   const tallies = new Tallies(stores.tallies, clock)
   const lastUses = new LastUses({ store: stores.lastUses, clock })
   const timeline = new Timeline(stores.timeline)
   const peaks = new Peaks(stores.peaks)
+  const refusals = new RecentRefusals(clock())
+  const refusalWriter = new RefusalWriter({ refusals, store: stores.refusals, self: member })
   const writer = new CountWriter(
-    [tallies, lastUses, timeline, peaks, { write: settle }],
+    [tallies, lastUses, timeline, peaks, { write: settle }, refusalWriter],
     trouble('usage can’t be written down; it is kept in memory', 'usage is written down again'),
   )
   closers.add(() => writer.close())
@@ -63,7 +71,7 @@ export function openCounts(options: RequestCountsOptions): RequestCounts {
     timeline,
     peaks,
     nearLimits: new NearLimits(nearLimit),
-    recentRefusals: new RecentRefusals(clock()),
+    recentRefusals: refusals,
     liveCounts: new LiveCounts({ clock }),
     flushCounts: () => writer.flush(),
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { TimelineStore } from '../counts/timeline-store.ts'
 import type { PeakStore } from '../counts/peak-store.ts'
+import type { RefusalStore } from '../counts/refusal-store.ts'
 import type { LedgerStore } from '../records/ledger-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
@@ -22,6 +23,7 @@ export type Stores = Readonly<{
   audit: AuditStore
   timeline: TimelineStore
   peaks: PeakStore
+  refusals: RefusalStore
   ledger: LedgerStore
   swaps: SwapStore
   notices: NoticeStore

@@ -1,4 +1,3 @@
-import { loggable } from '../../../shared/log.ts'
 import { endIso } from '../../../shared/times.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
 import { windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
@@ -21,7 +20,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     ...(caller?.isTest && { test: true as const }),
     route: refusal.route,
     method: refusal.method,
-    path: shownPath(refusal),
+    path: refusal.path,
     status: refusal.status,
     code: refusal.code ?? null,
     reason: whyOf(refusal),
@@ -57,11 +56,6 @@ function windowView(window: KeptWindow | undefined) {
   if (!window) return null
   const { limit, used, resetMs } = window
   return { limit, used: used ?? null, reset: Math.ceil(resetMs / 1_000) }
-}
-
-/** The path without tokens. Where it was cut, a part of one may be at its end. */
-function shownPath({ path, isPathCut }: KeptRefusal): string {
-  return isPathCut ? `${loggable(path.replace(/[\w%]*$/, ''))}…` : loggable(path)
 }
 
 function iso(ms: number): string {

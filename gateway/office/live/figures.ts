@@ -85,7 +85,10 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
       minutes: minutes && !before ? sums.minutes() : [],
       second,
       refusals: recentRefusals
-        .after(before ? before.refusal : 0, mostRefusals)
+        .between(
+          Math.max(before ? before.refusal : 0, recentRefusals.number - mostRefusals),
+          recentRefusals.number,
+        )
         .map((refusal) => refusalView(refusal, name)),
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),

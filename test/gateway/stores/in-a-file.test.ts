@@ -7,6 +7,7 @@ import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
 import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
+import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
@@ -18,6 +19,7 @@ import { ledgerContract } from '../../contracts/ledger.ts'
 import { mostOfTest, noticeStoreContract } from '../../contracts/notices.ts'
 import { peakStoreContract } from '../../contracts/peaks.ts'
 import { quotaStoreContract } from '../../contracts/quota.ts'
+import { refusalStoreContract } from '../../contracts/refusals.ts'
 import { tallyStoreContract } from '../../contracts/tallies.ts'
 
 const name = 'embedded, in a SQLite file'
@@ -86,6 +88,11 @@ auditStoreContract(t, name, async (t) => {
 peakStoreContract(t, name, async (t) => {
   const [one, two] = openTwice(t)
   return { first: embeddedPeaks(one), second: embeddedPeaks(two) }
+})
+
+void refusalStoreContract(t, name, async (t) => {
+  const [one, two] = openTwice(t)
+  return Promise.resolve({ first: embeddedRefusals(one), second: embeddedRefusals(two) })
 })
 
 noticeStoreContract(t, name, async (t, clock) => {

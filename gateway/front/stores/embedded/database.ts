@@ -168,6 +168,16 @@ export const migrations: readonly string[] = [
      refused INTEGER NOT NULL,
      PRIMARY KEY (day, id, name)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE recentRefusals (
+     by TEXT NOT NULL,
+     place INTEGER NOT NULL,
+     lastMs INTEGER NOT NULL,
+     count INTEGER NOT NULL,
+     hashes BLOB NOT NULL,
+     answers BLOB NOT NULL,
+     PRIMARY KEY (by, place)
+   ) STRICT;
+   CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);`,
 ]
 
 /** How long a change may wait for the lock of another process. */

@@ -11,6 +11,7 @@ import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedNotices } from './notices.ts'
 import { embeddedLedger } from './ledger.ts'
 import { embeddedPeaks } from './peaks.ts'
+import { embeddedRefusals } from './refusals.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { EmbeddedSwaps } from './swaps.ts'
 import { embeddedTallies } from './tallies.ts'
@@ -38,6 +39,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     timeline: embeddedTimeline(usage),
     peaks: embeddedPeaks(usage),
+    refusals: embeddedRefusals(usage),
     ledger: embeddedLedger(database),
     swaps: new EmbeddedSwaps(usage, clock),
     notices: new EmbeddedNotices(usage, clock),

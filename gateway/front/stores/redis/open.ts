@@ -18,6 +18,7 @@ import { RedisQuestions } from './questions.ts'
 import { redisLedger } from './ledger.ts'
 import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
+import { redisRefusals } from './refusals.ts'
 import { redisStrangers } from './strangers.ts'
 import { within } from './script.ts'
 import { redisSwaps } from './swaps.ts'
@@ -67,6 +68,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     timeline: redisTimeline(parts),
     peaks: redisPeaks(parts),
+    refusals: redisRefusals(parts),
     ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
     notices: new RedisNotices({ connection, prefix, timeoutMs }),

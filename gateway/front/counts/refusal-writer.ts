@@ -1,0 +1,51 @@
+import { breathe } from '../../../shared/breathe.ts'
+import type { Member } from '../fleet/store.ts'
+import type { Written } from './count-writer.ts'
+import type { RecentRefusals } from './recent-refusals.ts'
+import { packed } from './refusal-chunk.ts'
+import { chunksKept, chunkSize, storedMs, type RefusalStore } from './refusal-store.ts'
+
+export type RefusalWriterOptions = Readonly<{
+  refusals: RecentRefusals
+  store: Pick<RefusalStore, 'put'>
+  self: () => Pick<Member, 'id' | 'name'>
+}>
+
+/**
+ * Copies refused and failed answers from memory to the store, in chunks of consecutive numbers. The chunk of the latest
+ * answer is put again until it is full, so that few answers take few chunks. Chunks are known by their numbers: one that
+ * was put already, in whole or in part, does no harm, and what can't be put waits in memory.
+ */
+export class RefusalWriter implements Written {
+  readonly #options: RefusalWriterOptions
+  /** The number of the latest answer that is in the store. */
+  #stored = 0
+
+  constructor(options: RefusalWriterOptions) {
+    this.#options = options
+  }
+
+  async write(): Promise<void> {
+    const { refusals } = this.#options
+    // Later ones wait for the next time: a flood would never let it end.
+    const latest = refusals.number
+    this.#stored = Math.max(this.#stored, latest - refusals.count)
+    while (this.#stored < latest) {
+      const chunk = Math.floor(this.#stored / chunkSize)
+      const last = Math.min((chunk + 1) * chunkSize, latest)
+      await this.#put(chunk, last)
+      this.#stored = last
+      await breathe()
+    }
+  }
+
+  async #put(chunk: number, last: number): Promise<void> {
+    const { refusals, store, self } = this.#options
+    const all = refusals.between(chunk * chunkSize, last)
+    const endMs = (all.at(-1)?.atMs ?? 0) - storedMs
+    const answers = all.filter(({ atMs }) => atMs > endMs)
+    if (answers.length === 0) return
+    const { id, name } = self()
+    await store.put(await packed({ gateway: name, answers }, { by: id, place: chunk % chunksKept }))
+  }
+}
