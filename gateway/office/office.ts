@@ -86,7 +86,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   })
   closers.add(() => certificateEnds.close())
   listen(front, { notices, storeWarnings }, options)
-  const refusals = { refusals: front.recentRefusals, gateway: self.name }
+  const refusals = { refusals: front.recentRefusals, self: member }
   closers.add(answerForRefusals(stores.questions, refusals))
   const ledger = ledgerKeeper(front, options)
   closers.add(() => ledger.stop())

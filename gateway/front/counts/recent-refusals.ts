@@ -5,10 +5,7 @@ import {
   type EndedBadly,
   type KeptRefusal,
 } from './refusal-block.ts'
-import { keptRefusals } from './refusal-store.ts'
-
-/** The most answers with one id that are found: callers choose ids, so there may be many. */
-export const mostFound = 500
+import { keptRefusals, mostFound } from './refusal-store.ts'
 
 /**
  * Keeps the latest refused and failed answers of this gateway, for `explain`. Slots are made once: objects made for each

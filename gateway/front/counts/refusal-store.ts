@@ -1,6 +1,9 @@
 /** The time for which answers are kept. */
 export { dayMs as storedMs } from '../../../shared/windows.ts'
 
+/** The most answers with one id that are found: callers choose ids, so there may be many. */
+export const mostFound = 500
+
 /** The most answers of a chunk. */
 export const chunkSize = 250
 

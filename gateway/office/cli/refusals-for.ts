@@ -1,18 +1,37 @@
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
+import { storedRefusals } from '../explain/stored-refusals.ts'
 import type { CommandContext } from '../operations/context.ts'
+import { NoAnswer } from './no-answer.ts'
 
 /**
  * The refusals with an id, for a command: it asks the gateways of a Redis there, and the one of a file at its admin
- * address.
+ * address. If that one has stopped, the file has its refusals.
  */
-export async function refusalsFor(
-  { config, stores, askGateway }: CommandContext,
+export async function refusalsFor(context: CommandContext, id: string): Promise<FoundRefusals> {
+  const { config, stores, askGateway } = context
+  if (config.store.redis) {
+    const { members, silent } = await stores().fleet.list()
+    return fromStores(context, members.length + silent, id)
+  }
+  try {
+    return (await askGateway(`GET /admin/requests/${encodeURIComponent(id)}`)) as FoundRefusals
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    const found = await fromStores(context, 1, id)
+    if (found.answers.length === 0) throw error
+    return found
+  }
+}
+
+function fromStores(
+  { stores, clock }: CommandContext,
+  expected: number,
   id: string,
 ): Promise<FoundRefusals> {
-  if (!config.store.redis) {
-    return (await askGateway(`GET /admin/requests/${encodeURIComponent(id)}`)) as FoundRefusals
-  }
-  const { questions, fleet } = stores()
-  const { members, silent } = await fleet.list()
-  return refusalsOf(questions, members.length + silent, id)
+  const { questions, refusals } = stores()
+  return refusalsOf(id, {
+    questions,
+    expected,
+    readStored: (asked) => storedRefusals(refusals, { ...asked, nowMs: clock() }),
+  })
 }

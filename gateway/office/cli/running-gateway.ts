@@ -6,6 +6,7 @@ import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { AdminAddress } from '../../front/config/config.ts'
 import type { Endpoint, Sent } from '../operations/context.ts'
 import { roles } from '../operations/role.ts'
+import { NoAnswer } from './no-answer.ts'
 import { WrongInput } from '../operations/operation.ts'
 
 /** Where the gateway is asked, and with which token. */
@@ -87,7 +88,7 @@ async function answerOf(
     (error: unknown) => {
       const why = tlsFailure(error)
       const sentence = why === undefined ? '' : `: ${why.replace(/\.$/, '')}`
-      throw new Error(failed(`no gateway answers at ${url}${sentence}`), { cause: error })
+      throw new NoAnswer(failed(`no gateway answers at ${url}${sentence}`), { cause: error })
     },
   )
   if (answer.ok) return answer

@@ -1,18 +1,32 @@
-import { createHash } from 'node:crypto'
 import { isOf, Type } from '../../../shared/schema.ts'
+import type { Member } from '../../front/fleet/store.ts'
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import { explained, type Explained } from './explained.ts'
-import { mostFound, type RecentRefusals } from '../../front/counts/recent-refusals.ts'
-import { hashOf } from '../../front/counts/refusal-block.ts'
+import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
+import { mostFound } from '../../front/counts/refusal-store.ts'
+import {
+  hashed,
+  newestFirst,
+  wantedBy,
+  type AskedRefusals,
+  type StoredRefusals,
+} from './stored-refusals.ts'
 
 /** The kind of the question for the refusals with one id. */
 const kind = 'refusals'
 
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
-type GatewayAnswer = Readonly<{ found: readonly Explained[]; kept: number; since: string }>
+type GatewayAnswer = Readonly<{
+  /** Its process; a former version tells none, and has nothing in the store. */
+  id?: string
+  found: readonly Explained[]
+  kept: number
+  since: string
+}>
 
 /** The members of such an answer that are read: whoever may use the store may write one. */
 const answerSchema = Type.Object({
+  id: Type.Optional(Type.String()),
   found: Type.Array(Type.Object({ time: Type.String() })),
   kept: Type.Number(),
   since: Type.String(),
@@ -20,45 +34,61 @@ const answerSchema = Type.Object({
 
 /** The refused and failed answers with one id. */
 export type FoundRefusals = Readonly<{
-  /** The newest first. */
+  /** The newest first, at most `mostFound`. */
   answers: readonly Explained[]
   gateways: Readonly<{ asked: number; answered: number }>
   /** The number of answers that the gateways keep, of any id. */
   kept: number
   /** The time since which all of them have kept every answer; `null` if none of them has answered. */
   since: string | null
+  /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it can't be asked. */
+  stored: Readonly<{ gateways: number; kept: number }> | null
 }>
 
-/** The refusals of this gateway, and its name. */
-export type OwnRefusals = Readonly<{ refusals: RecentRefusals; gateway: string }>
+/** The refusals of this gateway, and its line. */
+export type OwnRefusals = Readonly<{
+  refusals: RecentRefusals
+  self: () => Pick<Member, 'id' | 'name'>
+}>
+
+/** Reads the store for the refusals of gateways that haven't answered. */
+export type ReadStored = (asked: Omit<AskedRefusals, 'nowMs'>) => Promise<StoredRefusals>
+
+export type Asking = Readonly<{
+  questions: FleetQuestions
+  /** The number of gateways. */
+  expected: number
+  readStored: ReadStored
+  /** While the others can't be asked, a gateway answers for itself. */
+  own?: OwnRefusals
+}>
 
 /** Lets a gateway answer for its own refusals. Returns the function that ends it. */
 export function answerForRefusals(questions: FleetQuestions, own: OwnRefusals): () => void {
   return questions.answer(kind, (about) => ownAnswer(own, about))
 }
 
-/**
- * Asks all gateways for the refused and failed answers with an id; `expected` is the number of gateways. While they can't
- * be asked, a gateway answers for itself.
- */
+/** Asks all gateways for the refused and failed answers with an id, and the store for those of others. */
 export async function refusalsOf(
-  questions: FleetQuestions,
-  expected: number,
   id: string,
-  own?: OwnRefusals,
+  { questions, expected, readStored, own }: Asking,
 ): Promise<FoundRefusals> {
   const about = hashed(id)
+  let isReachable = true
   const answered = await questions.ask(kind, about, expected).catch((error: unknown) => {
-    if (own) return [ownAnswer(own, about)]
-    throw error
+    if (!own) throw error
+    isReachable = false
+    return [ownAnswer(own, about)]
   })
   const valid = answered.filter((each) => isOf(answerSchema, each)) as readonly GatewayAnswer[]
-  const answers = valid
-    .flatMap(({ found }) => found)
-    .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
-    .slice(0, mostFound)
+  const except = valid.flatMap(({ id }) => id ?? [])
+  const stored = isReachable
+    ? await readStored({ about, except }).catch(() => undefined)
+    : undefined
   return {
-    answers,
+    answers: [...valid.flatMap(({ found }) => found), ...(stored?.found ?? [])]
+      .sort(newestFirst)
+      .slice(0, mostFound),
     gateways: { asked: Math.max(expected, valid.length), answered: valid.length },
     kept: valid.reduce((sum, { kept }) => sum + kept, 0),
     since:
@@ -66,24 +96,17 @@ export async function refusalsOf(
         .map(({ since }) => since)
         .sort()
         .at(-1) ?? null,
+    stored: stored ? { gateways: stored.gateways, kept: stored.kept } : null,
   }
 }
 
-function ownAnswer({ refusals, gateway }: OwnRefusals, about: string): GatewayAnswer {
-  const [hash = '', digest = ''] = about.split(' ')
-  const explainable = refusals.findLike(Number(hash), (id) => digestOf(id) === digest)
+function ownAnswer({ refusals, self }: OwnRefusals, about: string): GatewayAnswer {
+  const { id, name } = self()
+  const { hash, isWanted } = wantedBy(about)
   return {
-    found: explainable.map((refusal) => explained(refusal, gateway)),
+    id,
+    found: refusals.findLike(hash, isWanted).map((refusal) => explained(refusal, name)),
     kept: refusals.count,
     since: new Date(refusals.sinceMs).toISOString(),
   }
-}
-
-/** An id as it is asked for: hashed, because somebody may ask for a token by mistake. */
-function hashed(id: string): string {
-  return `${hashOf(id)} ${digestOf(id)}`
-}
-
-function digestOf(id: string): string {
-  return createHash('sha256').update(id).digest('base64url')
 }

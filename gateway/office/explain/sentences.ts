@@ -16,7 +16,8 @@ export function whyOf({ reason, code }: Pick<KeptRefusal, 'reason' | 'code'>): W
 /** One sentence, or two, for an operator: why this answer was refused or failed, and from when on it would not have been. */
 export function sentenceOf(refusal: KeptRefusal): string {
   const why = whyOf(refusal)
-  const say = sentences[why]
+  // The store may have a reason that this version doesn't know.
+  const say = Object.hasOwn(sentences, why) ? sentences[why] : undefined
   return say ? say(refusal) : bySide(refusal)
 }
 

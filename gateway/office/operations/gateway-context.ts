@@ -1,8 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { examined } from '../config/desk.ts'
 import type { Environment } from '../config/variables.ts'
-import { refusalsOf } from '../explain/refusals-of.ts'
+import { refusalsOf, type ReadStored } from '../explain/refusals-of.ts'
+import { storedRefusals } from '../explain/stored-refusals.ts'
 import type { OperatedGateway } from '../office.ts'
+import type { OfficeThread } from '../thread/office-thread.ts'
 import type { Context } from './context.ts'
 import { desksFor, type Desks } from './desks.ts'
 
@@ -14,6 +16,8 @@ export type GatewayContextOptions = Readonly<{
   environment: Environment
   /** The author of changes, for the audit. */
   by: string
+  /** Reads much in the stores; without it, this thread does. */
+  thread?: Pick<OfficeThread, 'storedRefusals'> | undefined
 }>
 
 /** The context of an operation that runs where the gateway does: in its process, or in an app. */
@@ -23,9 +27,14 @@ export function gatewayContext({
   clock,
   environment,
   by,
+  thread,
 }: GatewayContextOptions): Omit<Context, 'inForce'> {
-  const { stores, issuers, flushCounts, recentRefusals, self } = front
-  const own = { refusals: recentRefusals, gateway: self.name }
+  const { stores, issuers, flushCounts, recentRefusals, member } = front
+  const own = { refusals: recentRefusals, self: member }
+  const readStored: ReadStored = (asked) => {
+    const askedNow = { ...asked, nowMs: clock() }
+    return thread ? thread.storedRefusals(askedNow) : storedRefusals(stores.refusals, askedNow)
+  }
   let desks: Desks | undefined
   return {
     config,
@@ -35,7 +44,13 @@ export function gatewayContext({
     clock,
     issuers,
     examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
-    refusalsOf: (id) => refusalsOf(stores.questions, stores.fleet.size, id, own),
+    refusalsOf: (id) =>
+      refusalsOf(id, {
+        questions: stores.questions,
+        expected: stores.fleet.size,
+        readStored,
+        own,
+      }),
     flush: flushCounts,
     progress: () => () => undefined,
   }

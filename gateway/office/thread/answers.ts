@@ -33,8 +33,16 @@ async function answer(asked: Asked, room: Room): Promise<void> {
   try {
     if ('question' in asked) return await answerOperation(asked.question, port, room, tell)
     if ('closeDaysAtMs' in asked) {
-      await closeDays(asked.closeDaysAtMs, port, room)
+      const { closeDueDays } = await import('../ledger/ledger.ts')
+      await withStores(port, room, (stores) => closeDueDays(stores, asked.closeDaysAtMs))
       return tell({ is: 'value', value: undefined })
+    }
+    if ('refusals' in asked) {
+      const { storedRefusals } = await import('../explain/stored-refusals.ts')
+      const value = await withStores(port, room, ({ refusals }) =>
+        storedRefusals(refusals, asked.refusals),
+      )
+      return tell({ is: 'value', value })
     }
     const { name, given } = asked.desk
     tell({ is: 'value', value: await askHere(room.desk)(name, ...(given as [never, never])) })
@@ -70,15 +78,16 @@ async function answerOperation(
   }
 }
 
-async function closeDays(nowMs: number, port: MessagePort, room: Room): Promise<void> {
+/** Works on stores of the question's own. */
+async function withStores<Result>(
+  port: MessagePort,
+  room: Room,
+  work: (stores: Stores) => Promise<Result>,
+): Promise<Result> {
   const own = new OwnStores(port)
   try {
-    const { closeDueDays } = await import('../ledger/ledger.ts')
     const open = await room.opener(room.desk.inForce.config.store)
-    await closeDueDays(
-      own.get(() => open({ forCommandLine: true })),
-      nowMs,
-    )
+    return await work(own.get(() => open({ forCommandLine: true })))
   } finally {
     await own.close()
   }

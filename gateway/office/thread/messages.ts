@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isOf, Type } from '../../../shared/schema.ts'
 import { deskQuestions, type ConfigDeskOptions, type DeskQuestion } from '../config/desk.ts'
+import type { AskedRefusals } from '../explain/stored-refusals.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
 import { sentKinds, type SentError } from './sent-error.ts'
@@ -37,6 +38,8 @@ export type Asked = Readonly<{ port: MessagePort }> &
     | Readonly<{ desk: SentDeskQuestion }>
     /** Closes the ledger's days that are due at this time. */
     | Readonly<{ closeDaysAtMs: number }>
+    /** Reads refused and failed answers with an id from the store. */
+    | Readonly<{ refusals: AskedRefusals }>
   )
 
 /** The form of a message to the thread, as far as the thread decides by it. */
@@ -54,6 +57,13 @@ const askedSchema = Type.Union([
     desk: Type.Object({ name: Type.Enum([...deskQuestions]), given: Type.Array({}) }),
   }),
   Type.Object({ closeDaysAtMs: Type.Number() }),
+  Type.Object({
+    refusals: Type.Object({
+      about: Type.String(),
+      except: Type.Array(Type.String()),
+      nowMs: Type.Number(),
+    }),
+  }),
 ])
 
 /**

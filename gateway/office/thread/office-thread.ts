@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { Refusal } from '../../../shared/refusal.ts'
 import type { AskDesk } from '../config/desk.ts'
+import type { AskedRefusals, StoredRefusals } from '../explain/stored-refusals.ts'
 import type { OperatedGateway } from '../office.ts'
 import { answerOver, valueOver } from './answer-stream.ts'
 import { sendable, type Asked, type Beginning, type Question } from './messages.ts'
@@ -108,6 +109,11 @@ export class OfficeThread {
   async closeDays(nowMs: number): Promise<void> {
     await this.#options.flush()
     await this.#value({ closeDaysAtMs: nowMs })
+  }
+
+  /** Reads refused and failed answers with an id from the store. */
+  async storedRefusals(refusals: AskedRefusals): Promise<StoredRefusals> {
+    return (await this.#value({ refusals })) as StoredRefusals
   }
 
   /** Ends the thread and its questions, and takes no others. */

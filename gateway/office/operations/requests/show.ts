@@ -3,6 +3,7 @@ import { loggable } from '../../../../shared/log.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { windows } from '../../../../shared/windows.ts'
 import type { Explained, WindowView } from '../../explain/explained.ts'
+import { mostFound } from '../../../front/counts/refusal-store.ts'
 import type { FoundRefusals } from '../../explain/refusals-of.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
@@ -15,8 +16,9 @@ export const showRequest = operation({
   at: ['GET /admin/requests/{id}'],
   summary: 'Explain the refused or failed answers with one X-Request-Id',
   details:
-    'Each gateway keeps its latest 20,000 refused or failed answers in memory, and all of them are asked. Callers may ' +
-    'choose ids, so several answers can have the same: the newest 20 are shown.',
+    'Each gateway keeps its latest 20,000 refused or failed answers, and all of them are asked. The store has those of ' +
+    'gateways that have stopped, for a day. Callers may choose ids, so several answers can have the same: the newest 500 ' +
+    'are shown.',
   parameters: {
     id: {
       kind: anyText,
@@ -36,16 +38,37 @@ export const showRequest = operation({
 })
 
 /** Why nothing is known of an id, and how far back it would be. */
-export function nothingText(id: string, { gateways, kept, since }: FoundRefusals): string {
-  const { asked, answered } = gateways
-  if (since === null)
+export function nothingText(id: string, { gateways, kept, since, stored }: FoundRefusals): string {
+  if (since === null && !stored?.kept)
     return `no gateway answers, so nothing is known of requests like "${loggable(id)}"`
+  const where = [memoryText(gateways, kept, since), storeText(stored)].filter(Boolean).join('; ')
+  return `no refused or failed answer has the id "${loggable(id)}": ${where}. Requests that were let in and answered are not kept`
+}
+
+function memoryText(
+  { asked, answered }: FoundRefusals['gateways'],
+  kept: number,
+  since: string | null,
+): string {
+  if (since === null) return 'no gateway answers'
   const who =
     answered === asked
       ? `${answered} ${answered === 1 ? 'gateway keeps' : 'gateways keep'}`
       : `${answered} of ${asked} gateways answer, and keep`
-  const what = `${kept.toLocaleString('en')} refused or failed answers, all since ${timeText(Date.parse(since))}`
-  return `no refused or failed answer has the id "${loggable(id)}": ${who} ${what}. Requests that were let in and answered are not kept`
+  return `${who} ${count(kept)} refused or failed answers, all since ${timeText(Date.parse(since))}`
+}
+
+/** What the store has of gateways that haven't answered; empty if that is nothing. */
+function storeText(stored: FoundRefusals['stored']): string {
+  if (!stored) return 'the store, which has those of gateways that have stopped, can’t be asked'
+  const { gateways, kept } = stored
+  const which =
+    gateways === 1 ? '1 that has stopped or doesn’t' : `${gateways} that have stopped or don’t`
+  return kept === 0 ? '' : `the store has ${count(kept)} of the last day, of ${which} answer`
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
 }
 
 /** Answers with one id for people: one in full, several in a table. */
@@ -64,7 +87,8 @@ export function requestsText({ answers, gateways }: FoundRefusals, nowMs: number
     sentence,
   ])
   const heads = ['WHEN', 'STATUS', 'CODE', 'REASON', 'KEY', 'WHY']
-  const several = `${answers.length} refused or failed answers have this id, the newest first:`
+  const number = answers.length < mostFound ? answers.length : `${mostFound} or more`
+  const several = `${number} refused or failed answers have this id, the newest first:`
   return [...missing, `${several}\n\n${aligned([heads, ...rows])}`].join('\n\n')
 }
 
@@ -95,8 +119,7 @@ function answerText(answer: Explained, nowMs: number): string {
 }
 
 function costText(cost: number, estimate: number): string {
-  const shown = cost.toLocaleString('en')
-  return `${shown} ${cost === 1 ? 'point' : 'points'}, estimated ${estimate.toLocaleString('en')}`
+  return `${count(cost)} ${cost === 1 ? 'point' : 'points'}, estimated ${count(estimate)}`
 }
 
 const deciders = {
@@ -106,6 +129,6 @@ const deciders = {
 } as const
 
 function windowText({ limit, used, reset }: WindowView, nowMs: number): string {
-  const count = used === null ? 'unknown use' : `${used.toLocaleString('en')} used`
-  return `${count} of ${limit.toLocaleString('en')}, until ${endText(reset * 1_000, nowMs)}`
+  const use = used === null ? 'unknown use' : `${count(used)} used`
+  return `${use} of ${count(limit)}, until ${endText(reset * 1_000, nowMs)}`
 }
