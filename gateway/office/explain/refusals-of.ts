@@ -1,4 +1,5 @@
 import { isOf, Type } from '../../../shared/schema.ts'
+import { within } from '../../../shared/within.ts'
 import type { Member } from '../../front/fleet/store.ts'
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import { explained, type Explained } from './explained.ts'
@@ -11,6 +12,9 @@ import {
   type AskedRefusals,
   type StoredRefusals,
 } from './stored-refusals.ts'
+
+/** How long the store is waited for: its thread may be busy with a report. */
+const longestReadMs = 5_000
 
 /** The kind of the question for the refusals with one id. */
 const kind = 'refusals'
@@ -41,7 +45,7 @@ export type FoundRefusals = Readonly<{
   kept: number
   /** The time since which all of them have kept every answer; `null` if none of them has answered. */
   since: string | null
-  /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it can't be asked. */
+  /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it gives no answer. */
   stored: Readonly<{ gateways: number; kept: number }> | null
 }>
 
@@ -82,9 +86,7 @@ export async function refusalsOf(
   })
   const valid = answered.filter((each) => isOf(answerSchema, each)) as readonly GatewayAnswer[]
   const except = valid.flatMap(({ id }) => id ?? [])
-  const stored = isReachable
-    ? await readStored({ about, except }).catch(() => undefined)
-    : undefined
+  const stored = isReachable ? await readInTime(readStored({ about, except })) : undefined
   return {
     answers: [...valid.flatMap(({ found }) => found), ...(stored?.found ?? [])]
       .sort(newestFirst)
@@ -98,6 +100,17 @@ export async function refusalsOf(
         .at(-1) ?? null,
     stored: stored ? { gateways: stored.gateways, kept: stored.kept } : null,
   }
+}
+
+/** What the store has; `undefined` if it can't be read in time. */
+async function readInTime(reading: Promise<StoredRefusals>): Promise<StoredRefusals | undefined> {
+  const read: { stored?: StoredRefusals } = {}
+  const done = reading.then(
+    (stored) => (read.stored = stored),
+    () => undefined,
+  )
+  await within(longestReadMs, done)
+  return read.stored
 }
 
 function ownAnswer({ refusals, self }: OwnRefusals, about: string): GatewayAnswer {

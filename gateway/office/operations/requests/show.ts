@@ -60,7 +60,7 @@ function memoryText(
 
 /** What the store has of gateways that haven't answered; empty if that is nothing. */
 function storeText(stored: FoundRefusals['stored']): string {
-  if (!stored) return 'the store, which has those of gateways that have stopped, can’t be asked'
+  if (!stored) return 'the store, which has those of gateways that have stopped, gives no answer'
   const { gateways, kept } = stored
   const which =
     gateways === 1 ? '1 that has stopped or doesn’t' : `${gateways} that have stopped or don’t`
