@@ -7,6 +7,7 @@ import { openStores } from '../../../gateway/front/stores/open.ts'
 import { readConfig } from '../../../gateway/office/config/load.ts'
 import type { FoundRefusals } from '../../../gateway/office/explain/refusals-of.ts'
 import { commandLine } from '../../support/command-line.ts'
+import { gatewaysSeenBy } from '../../support/fleet.ts'
 import { caller, json } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
 import { adminOf, type Service } from '../../support/process.ts'
@@ -125,6 +126,7 @@ t.test('a gateway explains the refusals of another one that was killed', async (
   for (const [i, service] of [one, other, one, other].entries()) {
     await refuse(service, 'same', `/v1/${i}`)
   }
+  await until(async () => (await gatewaysSeenBy(one)) === 2)
   const both = await foundBy(one, 'same')
   t.strictSame(both.stored, { gateways: 0, kept: 0 }, 'a gateway that answers isn’t read')
   const newestFirst = ['/v1/3', '/v1/2', '/v1/1', '/v1/0']
