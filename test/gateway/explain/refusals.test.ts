@@ -6,7 +6,6 @@ import type { Batch } from '../../../gateway/front/counts/batch.ts'
 import type { RefusedKey } from '../../../gateway/front/counts/timeline-store.ts'
 import { Timeline } from '../../../gateway/front/counts/timeline.ts'
 import type { Caller } from '../../../gateway/front/keys/caller.ts'
-import { RequestRecord } from '../../../gateway/front/request-record.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedTimeline } from '../../../gateway/front/stores/embedded/timeline.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
@@ -20,6 +19,7 @@ import { explanationOf, type Found } from '../../support/explained.ts'
 import { collectGarbage } from '../../support/garbage.ts'
 import type { Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
+import { keepRefusal } from '../../support/kept-refusals.ts'
 import { token } from '../../support/operator.ts'
 import { startCluster, startRedis, watchCommands } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
@@ -248,11 +248,6 @@ t.test('the README’s example is 140 refusals and one ban in the timeline', asy
   }
 })
 
-const someRoute = {
-  ...{ label: '/v1/*', cost: 1, share: undefined, answer: undefined },
-  ended: () => undefined,
-}
-
 t.test('a million refusals leave nothing behind but their slots', (t) => {
   const heap = (): number => {
     collectGarbage()
@@ -261,14 +256,7 @@ t.test('a million refusals leave nothing behind but their slots', (t) => {
   }
   const before = heap()
   const refusals = new RecentRefusals(0)
-  const keep = (i: number): void => {
-    const record = new RequestRecord(someRoute)
-    record.refusal = new Refusal('missing_api_key', 'No.').because('no_header')
-    const request = { id: `request-${i}`, method: 'GET' }
-    const route = { upstream: 'animals', config: 'c' }
-    refusals.keep({ request, record, route, status: 401, atMs: i, endedAtMs: 0 }, `/v1/${i}`)
-  }
-  for (let i = 0; i < 1_000_000; i++) keep(i)
+  for (let i = 0; i < 1_000_000; i++) keepRefusal(refusals, `request-${i}`, `/v1/${i}`, i)
   const grown = heap() - before
   t.ok(grown < 15, `${grown.toFixed(1)} MB`)
   t.equal(refusals.count, 20_000)
