@@ -6,6 +6,7 @@ import type { RefusalStore } from '../../../gateway/front/counts/refusal-store.t
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { readConfig } from '../../../gateway/office/config/load.ts'
 import type { FoundRefusals } from '../../../gateway/office/explain/refusals-of.ts'
+import { startAdmin } from '../../support/admin.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { gatewaysSeenBy } from '../../support/fleet.ts'
 import { caller, json } from '../../support/http.ts'
@@ -144,4 +145,43 @@ t.test('a gateway explains the refusals of another one that was killed', async (
     left.answers.map(({ path }) => path),
     newestFirst,
   )
+})
+
+t.test('the thread of the office reads the store; without it, memory alone answers', async (t) => {
+  const store = `redis: "${redis.url}", prefix: "thread:"`
+  const before = await startAdmin(t, { store })
+  const refused = ({ gateway }: Pick<typeof before, 'gateway'>, id: string) =>
+    gateway.call('GET', '/v1/pets', undefined, { 'x-request-id': id })
+  await refused(before, 'before')
+  await before.gateway.app.close()
+  const { gateway, ask, stop } = await startAdmin(t, { store, thread: {} })
+  await refused({ gateway }, 'now')
+  t.match(json(await ask('GET', '/admin/requests/before')), {
+    answers: [{ id: 'before', path: '/v1/pets', reason: 'no_header' }],
+    gateways: { asked: 1, answered: 1 },
+    stored: { gateways: 1, kept: 1 },
+  })
+  stop()
+  t.match(json(await ask('GET', '/admin/requests/now')), { answers: [{}], stored: null })
+  const { message } = json(await ask('GET', '/admin/requests/before'))
+  t.match(message, 'the store, which has those of gateways that have stopped, gives no answer.')
+})
+
+t.test('what was refused while Redis was out comes to it when it is back', async (t) => {
+  const own = await startRedis(t)
+  const { gateway, ask } = await startAdmin(t, { store: `redis: "${own.url}"` })
+  const { flushCounts } = gateway.app.front
+  await own.kill()
+  await gateway.call('GET', '/v1/pets', undefined, { 'x-request-id': 'meanwhile' })
+  const answered = json(await ask('GET', '/admin/requests/meanwhile'))
+  t.match(answered, { answers: [{ id: 'meanwhile' }], stored: null })
+  await flushCounts()
+  await own.restart()
+  await until(async () => {
+    await flushCounts()
+    const texts = await textsIn(gateway.stores.refusals).catch(() => '')
+    return texts.includes('meanwhile')
+  })
+  const later = json(await ask('GET', '/admin/requests/meanwhile'))
+  t.match(later, { answers: [{ id: 'meanwhile' }] })
 })
