@@ -15,6 +15,7 @@ import {
 } from '../support/browser.ts'
 import type { Gateway } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
+import { startRedis } from '../support/redis.ts'
 
 const { test } = await startBrowser(t)
 
@@ -139,6 +140,23 @@ test('an id of a request that isn’t kept is answered as by the command', async
   const { message } = json(await ask('GET', `/admin/requests/${id}`))
   t.equal(told, `No key matches. ${String(message)}`)
   t.ok(await page.getByRole('link', { name: 'Acme' }).isVisible(), 'the list stays')
+})
+
+test('a request that was refused before a restart is found by its id', async (t, open) => {
+  const redis = await startRedis(t)
+  const store = `redis: "${redis.url}"`
+  const { gateway: before } = await startAdmin(t, { store })
+  const id = 'before-a-deploy'
+  await before.call('GET', '/v1/pets?canary', undefined, { 'x-request-id': id })
+  await before.app.close()
+  const { url } = await startAdmin(t, { store })
+  const page = await open(url, { place: 'keys' })
+  await page.locator('#search').fill(id)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'One request' }).waitFor()
+  await page.getByText('401 missing_api_key.').waitFor()
+  t.match(await page.locator('main').innerText(), 'GET /v1/pets (route /v1/*)')
+  t.match(page.url(), `#/requests/${id}`)
 })
 
 /** Texts that are no markup, however they look. */
