@@ -1,9 +1,10 @@
+import type { KeptRefusal } from './kept-refusal.ts'
 import {
   blockSize,
   hashOf,
   RefusalBlock,
   type EndedBadly,
-  type KeptRefusal,
+  type RefusalColumns,
 } from './refusal-block.ts'
 import { keptRefusals, mostFound } from './refusal-store.ts'
 
@@ -38,8 +39,7 @@ export class RecentRefusals {
   /** The time since which all refused and failed answers are kept. */
   get sinceMs(): number {
     if (this.#latest < this.#size) return this.#beganAtMs
-    const [block, slot] = this.#placeOf(this.#latest - this.#size + 1)
-    return block.timeAt(slot)
+    return this.timeOf(this.#latest - this.#size + 1)
   }
 
   /** Keeps one answer and its request's path without its query, in place of the oldest if all slots are taken. */
@@ -73,6 +73,18 @@ export class RecentRefusals {
       found.push(block.read(slot))
     }
     return found
+  }
+
+  /** The time of the answer with a number. */
+  timeOf(number: number): number {
+    const [block, slot] = this.#placeOf(number)
+    return block.timeAt(slot)
+  }
+
+  /** Kept answers from one number to another, all of one block, column by column. */
+  columns(first: number, last: number): RefusalColumns {
+    const [block, slot] = this.#placeOf(first)
+    return block.columns(slot, slot + last - first + 1)
   }
 
   #placeOf(number: number): readonly [block: RefusalBlock, slot: number] {

@@ -1,14 +1,19 @@
-import type { Reason, Refusal, RefusalCode } from '../../../shared/refusal.ts'
 import { loggable } from '../../../shared/log.ts'
-import type { Caller } from '../keys/caller.ts'
-import type { ShareTaken } from '../http/fair-share.ts'
+import { windows } from '../../../shared/windows.ts'
+import { answeredCost } from '../answered-cost.ts'
 import { numberOf } from '../limits/counters.ts'
 import { decisiveWindow } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
-import { usedBy, type Decision } from '../limits/step.ts'
-import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
-import { answeredCost } from '../answered-cost.ts'
+import { usedBy } from '../limits/step.ts'
 import type { Ended } from './ended.ts'
+import {
+  at,
+  keptRefusal,
+  numberNames,
+  placeOfWindow,
+  type KeptRefusal,
+  type Said,
+} from './kept-refusal.ts'
 
 /** The most characters of an id, as `requestIdFrom` takes them. */
 const idLength = 128
@@ -23,88 +28,38 @@ export type EndedBadly = Pick<Ended, 'record' | 'status' | 'atMs' | 'endedAtMs'>
     route: Pick<Ended['route'], 'upstream' | 'config'>
   }>
 
-/** One window of a kept answer; `used` is unknown if only a cached ban decided. */
-export type KeptWindow = Readonly<{ limit: number; used: number | undefined; resetMs: number }>
-
-/** One refused or failed answer, as it is kept. Times are milliseconds since 1970. */
-export type KeptRefusal = Readonly<{
-  id: string
-  atMs: number
-  method: string
-  /** Without its query and without tokens; only the beginning if it ends with `…`. */
-  path: string
-  status: number
-  code: RefusalCode | undefined
-  reason: Reason | undefined
-  /** The operation or the cap whose limit is used up. */
-  of: Refusal['of']
-  caller: Pick<Caller, 'id' | 'name' | 'plan' | 'account' | 'isTest'> | undefined
-  route: string
-  upstream: string
-  target: string | undefined
-  config: string
-  /** `undefined` without a caller: the windows are those of its address then. */
-  decidedBy: Decision['decidedBy'] | undefined
-  cost: number
-  /** What it was admitted with, where its answer tells the cost. */
-  estimate: number | undefined
-  /** The window of that operation or cap. */
-  ofWindow: KeptWindow | undefined
-  /** The windows that have a limit. */
-  windows: Partial<Record<WindowName, KeptWindow>>
-  strikes: number
-  bannedUntilMs: number
-  /** Of a request over its quota's share of an upstream. */
-  shareTaken: ShareTaken
-  ownMs: number
-  upstreamMs: number | undefined
-}>
-
-/** The numbers of a slot, by their places in it. */
-const at = {
-  timeMs: 0,
-  status: 1,
-  idLength: 2,
-  pathLength: 3,
-  cost: 4,
-  strikes: 5,
-  bannedUntilMs: 6,
-  ownMs: 7,
-  upstreamMs: 8,
-  underWay: 9,
-  share: 10,
-  /** Of the operation or cap whose limit is used up. */
-  ofLimit: 11,
-  ofUsed: 12,
-  ofResetMs: 13,
-  /** -1 for none. */
-  estimate: 14,
-  /** The limit, the use and the number of each window. */
-  windows: 15,
-} as const
-
-const numbersOfWindow = 3
-const numbersOfSlot = at.windows + windows.length * numbersOfWindow
+const numbersOfSlot = numberNames.length
 const bytesOfSlot = idLength + pathLength
 
 /** Slots that are made together. */
 export const blockSize = 1_000
 
+/** Slots of a block, column by column; numbers in the order of `numberNames`. */
+export type RefusalColumns = Readonly<{
+  hashes: Int32Array
+  ids: readonly string[]
+  paths: readonly string[]
+  numbers: readonly (number | readonly number[])[]
+  said: Readonly<Record<string, readonly unknown[]>>
+}>
+
 /** A thousand slots, each for a refused or failed answer. They refer only to texts and callers that live longer anyway. */
 export class RefusalBlock {
   readonly #numbers = new Float64Array(blockSize * numbersOfSlot)
-  readonly #texts = new Uint8Array(blockSize * bytesOfSlot)
+  readonly #texts = Buffer.alloc(blockSize * bytesOfSlot)
   readonly #hashes = new Int32Array(blockSize)
-  readonly #methods = listOf('')
-  readonly #codes = listOf<RefusalCode | undefined>(undefined)
-  readonly #reasons = listOf<Reason | undefined>(undefined)
-  readonly #ofs = listOf<Refusal['of']>(undefined)
-  readonly #callers = listOf<Caller | undefined>(undefined)
-  readonly #routes = listOf('')
-  readonly #upstreams = listOf('')
-  readonly #targets = listOf<string | undefined>(undefined)
-  readonly #configs = listOf('')
-  readonly #deciders = listOf<Decision['decidedBy'] | undefined>(undefined)
+  readonly #said: { readonly [Name in keyof Said]: Said[Name][] } = {
+    method: listOf(''),
+    code: listOf(undefined),
+    reason: listOf(undefined),
+    of: listOf(undefined),
+    caller: listOf(undefined),
+    route: listOf(''),
+    upstream: listOf(''),
+    target: listOf(undefined),
+    config: listOf(''),
+    decidedBy: listOf(undefined),
+  }
 
   /** Writes an answer into a slot, over the one before. */
   write(slot: number, ended: EndedBadly, path: string): void {
@@ -115,17 +70,18 @@ export class RefusalBlock {
     this.#hashes[slot] = write(this.#texts, text, id, idLength)
     write(this.#texts, text + idLength, path, pathLength)
     const { refusal, standing, caller, turnedAway } = record
-    this.#methods[slot] = method
-    this.#codes[slot] = refusal?.code
-    this.#reasons[slot] = refusal?.reason
-    this.#ofs[slot] = refusal?.of
-    this.#callers[slot] = caller ?? turnedAway
-    this.#routes[slot] = record.route.label
-    this.#upstreams[slot] = route.upstream
-    this.#targets[slot] = record.target
-    this.#configs[slot] = route.config
+    const said = this.#said
+    said.method[slot] = method
+    said.code[slot] = refusal?.code
+    said.reason[slot] = refusal?.reason
+    said.of[slot] = refusal?.of
+    said.caller[slot] = caller ?? turnedAway
+    said.route[slot] = record.route.label
+    said.upstream[slot] = route.upstream
+    said.target[slot] = record.target
+    said.config[slot] = route.config
     // Without a caller the decision is about its address, and none of a store.
-    this.#deciders[slot] = caller && standing?.decision.decidedBy
+    said.decidedBy[slot] = caller && standing?.decision.decidedBy
     const first = slot * numbersOfSlot
     numbers[first + at.timeMs] = atMs
     numbers[first + at.status] = status
@@ -142,7 +98,7 @@ export class RefusalBlock {
       numbers[first + at.ofResetMs] = full.resetMs
     }
     for (const [i, window] of windows.entries()) {
-      const place = first + at.windows + i * numbersOfWindow
+      const place = first + placeOfWindow(i)
       numbers[place] = standing ? limitOf(standing.limits, window) : Infinity
       numbers[place + 1] = standing ? usedBy(standing.decision, window) : 0
       numbers[place + 2] = standing ? numberOf(standing.decision.seen, window) : 0
@@ -170,68 +126,66 @@ export class RefusalBlock {
   }
 
   read(slot: number): KeptRefusal {
-    const number = (place: number): number => this.#number(slot, place)
-    const [upstreamMs, estimate] = [number(at.upstreamMs), number(at.estimate)]
-    const [atMs, bannedUntilMs] = [number(at.timeMs), number(at.bannedUntilMs)]
-    return {
-      id: this.idAt(slot),
-      atMs,
-      method: this.#methods[slot] ?? '',
-      path: shownPath(this.#text(slot, idLength, pathLength), number(at.pathLength)),
-      status: number(at.status),
-      code: this.#codes[slot],
-      reason: this.#reasons[slot],
-      of: this.#ofs[slot],
-      caller: this.#callers[slot],
-      route: this.#routes[slot] ?? '',
-      upstream: this.#upstreams[slot] ?? '',
-      target: this.#targets[slot],
-      config: this.#configs[slot] ?? '',
-      decidedBy: this.#deciders[slot],
-      cost: number(at.cost),
-      estimate: estimate < 0 ? undefined : estimate,
-      ofWindow: this.#ofs[slot] && {
-        limit: number(at.ofLimit),
-        used: number(at.ofUsed),
-        resetMs: number(at.ofResetMs),
+    const said = this.#said
+    return keptRefusal(
+      this.idAt(slot),
+      this.#pathAt(slot),
+      {
+        method: said.method[slot] ?? '',
+        code: said.code[slot],
+        reason: said.reason[slot],
+        of: said.of[slot],
+        caller: said.caller[slot],
+        route: said.route[slot] ?? '',
+        upstream: said.upstream[slot] ?? '',
+        target: said.target[slot],
+        config: said.config[slot] ?? '',
+        decidedBy: said.decidedBy[slot],
       },
-      windows: this.#windows(slot, atMs),
-      strikes: number(at.strikes),
-      bannedUntilMs,
-      shareTaken: { underWay: number(at.underWay), share: number(at.share) },
-      ownMs: number(at.ownMs),
-      upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
+      (place) => this.#number(slot, place),
+    )
+  }
+
+  /** Slots from one up to another, column by column. */
+  columns(first: number, end: number): RefusalColumns {
+    const slots = Array.from({ length: end - first }, (_, i) => first + i)
+    const said = Object.entries(this.#said)
+    return {
+      hashes: this.#hashes.slice(first, end),
+      ids: slots.map((slot) => this.idAt(slot)),
+      paths: slots.map((slot) => this.#pathAt(slot)),
+      numbers: numberNames.map((_, place) => this.#column(place, first, end)),
+      said: Object.fromEntries(said.map(([name, values]) => [name, values.slice(first, end)])),
     }
   }
-  #windows(slot: number, atMs: number): KeptRefusal['windows'] {
-    return Object.fromEntries(
-      windows.flatMap((window, i) => {
-        const [limit, used, number] = [0, 1, 2].map((place) =>
-          this.#number(slot, at.windows + i * numbersOfWindow + place),
-        )
-        if (limit === undefined || limit === Infinity) return []
-        // A cached ban knows no counters: its windows are those of the time.
-        const resetMs = endsAtMs(window, number || numberAt(window, atMs))
-        return [[window.name, { limit, used: number ? used : undefined, resetMs }]]
-      }),
-    )
+
+  /** A number of each slot; the one number alone if all have the same, as most do. */
+  #column(place: number, first: number, end: number): number | readonly number[] {
+    const number = this.#number(first, place)
+    let slot = first + 1
+    while (slot < end && this.#number(slot, place) === number) slot++
+    if (slot >= end) return number
+    const numbers: number[] = []
+    for (slot = first; slot < end; slot++) numbers.push(this.#number(slot, place))
+    return numbers
+  }
+
+  /** The path of a slot, without tokens. */
+  #pathAt(slot: number): string {
+    const length = this.#number(slot, at.pathLength)
+    const text = this.#text(slot, idLength, Math.min(length, pathLength))
+    // Where it was cut, a part of a token may be at its end.
+    return length > pathLength ? `${loggable(text.replace(/[\w%]*$/, ''))}…` : loggable(text)
   }
 
   #text(slot: number, offset: number, length: number): string {
     const first = slot * bytesOfSlot + offset
-    return Buffer.from(this.#texts.subarray(first, first + length)).toString('latin1')
+    return this.#texts.toString('latin1', first, first + length)
   }
 
   #number(slot: number, place: number): number {
     return this.#numbers[slot * numbersOfSlot + place] ?? 0
   }
-}
-
-/** A path of some length without tokens. Where it was cut, a part of one may be at its end. */
-function shownPath(text: string, length: number): string {
-  return length > text.length
-    ? `${loggable(text.replace(/[\w%]*$/, ''))}…`
-    : loggable(text.slice(0, length))
 }
 
 function listOf<Value>(value: Value): Value[] {

@@ -41,11 +41,13 @@ export class RefusalWriter implements Written {
 
   async #put(chunk: number, last: number): Promise<void> {
     const { refusals, store, self } = this.#options
-    const all = refusals.between(chunk * chunkSize, last)
-    const endMs = (all.at(-1)?.atMs ?? 0) - storedMs
-    const answers = all.filter(({ atMs }) => atMs > endMs)
-    if (answers.length === 0) return
+    let first = Math.max(chunk * chunkSize, refusals.number - refusals.count) + 1
+    // Later answers have taken the slots of all of them.
+    if (first > last) return
+    const endMs = refusals.timeOf(last) - storedMs
+    while (first < last && refusals.timeOf(first) <= endMs) first++
     const { id, name } = self()
-    await store.put(await packed({ gateway: name, answers }, { by: id, place: chunk % chunksKept }))
+    const place = { by: id, place: chunk % chunksKept }
+    await store.put(await packed(name, refusals.columns(first, last), place))
   }
 }

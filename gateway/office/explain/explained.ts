@@ -1,5 +1,5 @@
 import { endIso } from '../../../shared/times.ts'
-import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
+import type { KeptRefusal, KeptWindow } from '../../front/counts/kept-refusal.ts'
 import { windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
 import { holderOf } from '../../front/counts/use.ts'
 import { sentenceOf, whyOf } from './sentences.ts'

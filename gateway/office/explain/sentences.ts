@@ -3,7 +3,7 @@ import { endText } from '../../../shared/times.ts'
 import { holderOf } from '../../front/counts/use.ts'
 import { byWindow, longestFirst, type Window } from '../../../shared/windows.ts'
 import { earnedText, isEarned } from '../../front/limits/ban-ends.ts'
-import type { KeptRefusal, KeptWindow } from '../../front/counts/refusal-block.ts'
+import type { KeptRefusal, KeptWindow } from '../../front/counts/kept-refusal.ts'
 
 /** Why an answer was refused or failed: the reason, the code if that says all, or `backend` for the backend's own. */
 export type Why = Reason | RefusalCode | 'backend'

@@ -31,9 +31,9 @@ export async function storedRefusals(
     // All others are older.
     if (last && Date.parse(last.time) > index.lastMs) break
     const answers = await store.answers(index)
-    const chunk = answers && (await unpacked(answers))
+    const chunk = answers && (await unpacked(answers, isWanted))
     if (!chunk) continue
-    const some = chunk.answers.filter(({ id, atMs }) => atMs > afterMs && isWanted(id))
+    const some = chunk.answers.filter(({ atMs }) => atMs > afterMs)
     found.push(...some.map((refusal) => explained(refusal, chunk.gateway)))
     found.sort(newestFirst)
     await breathe()

@@ -45,7 +45,7 @@ async function textsIn(refusals: RefusalStore): Promise<string> {
   const texts: string[] = []
   for (const index of await refusals.indexes(0)) {
     const answers = await refusals.answers(index)
-    if (answers) texts.push(JSON.stringify(await unpacked(answers)))
+    if (answers) texts.push(JSON.stringify(await unpacked(answers, () => true)))
   }
   return texts.join('\n')
 }

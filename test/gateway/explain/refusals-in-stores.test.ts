@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { deflateRawSync } from 'node:zlib'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { countIn, packed } from '../../../gateway/front/counts/refusal-chunk.ts'
+import { countIn } from '../../../gateway/front/counts/refusal-chunk.ts'
 import {
   chunkSize,
   chunksKept,
@@ -21,6 +21,9 @@ import { hashed, storedRefusals } from '../../../gateway/office/explain/stored-r
 import { keepRefusal } from '../../support/kept-refusals.ts'
 import { startRedis } from '../../support/redis.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
+
+/** A chunk's answers, unpacked. */
+type Content = Readonly<{ numbers: object; said: object }>
 
 const now = Date.UTC(2026, 10, 20, 12)
 
@@ -52,9 +55,14 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0)
 }
 
+/** A question for stored answers with an id, of any gateway. */
+function asked(id: string, nowMs = now) {
+  return { about: hashed(id), except: [], nowMs }
+}
+
 /** The paths of stored answers with an id. */
 async function pathsOf(store: RefusalStore, id: string, nowMs = now): Promise<string[]> {
-  const { found } = await storedRefusals(store, { about: hashed(id), except: [], nowMs })
+  const { found } = await storedRefusals(store, asked(id, nowMs))
   return found.map(({ path }) => path)
 }
 
@@ -207,21 +215,34 @@ t.test(
 
 t.test('chunks that no gateway has written change nothing', async (t) => {
   const store = storeInFile(t)
-  const { keep, writer, refusals } = memoryOver(store)
+  const { keep, writer } = memoryOver(store)
   keep(1)
   await writer.write()
   const [own] = await store.indexes(0)
-  const [kept] = refusals.between(0, 1)
-  if (!own || !kept) throw new Error('it was written')
+  const stored = own && (await store.answers(own))
+  if (!own || !stored) throw new Error('it was written')
+  const content = JSON.parse(inflateRawSync(stored).toString()) as Content
+  const withNumbers = (numbers: object) => ({
+    ...content,
+    numbers: { ...content.numbers, ...numbers },
+  })
+  const saying = (name: string, value: unknown) => ({
+    ...content,
+    said: { ...content.said, [name]: { values: [value], places: 0 } },
+  })
   const odd: unknown[] = [
     null,
     [],
     { gateway: 'x' },
-    { gateway: 'x', answers: [null] },
-    { gateway: 'x', answers: [{ id: 'one-1' }] },
-    { gateway: 'x', answers: [{ ...kept, atMs: 1e300 }] },
-    { gateway: 'x', answers: [{ ...kept, windows: { minute: { limit: '1', resetMs: 'x' } } }] },
-    { gateway: 'x', answers: [{ ...kept, caller: 'somebody' }] },
+    { ...content, ids: [1] },
+    { ...content, numbers: {}, said: {} },
+    withNumbers({ timeMs: 1e300 }),
+    withNumbers({ timeMs: [null] }),
+    withNumbers({ status: '401' }),
+    withNumbers({ 'minute number': 1e300, 'minute limit': 5 }),
+    saying('caller', 'somebody'),
+    saying('method', 5),
+    saying('of', { toString: 5 }),
   ]
   const bytes = [
     Buffer.from('nothing that inflates'),
@@ -234,10 +255,9 @@ t.test('chunks that no gateway has written change nothing', async (t) => {
   }
   t.strictSame(await pathsOf(store, 'one-1'), ['/v1/1'])
   for (const reason of ['__proto__', 'constructor', 'of a later version']) {
-    const answers = [{ ...kept, id: reason, reason: reason as 'no_header' }]
-    await store.put(await packed({ gateway: 'x', answers }, { by: reason, place: 0 }))
-    const about = { about: hashed(reason), except: [], nowMs: now }
-    const { found } = await storedRefusals(store, about)
+    const answers = deflateRawSync(JSON.stringify(saying('reason', reason)))
+    await store.put({ ...own, by: own.by, answers })
+    const { found } = await storedRefusals(store, asked('one-1'))
     t.match(found, [{ reason, sentence: 'The gateway answered 401, missing_api_key.' }])
   }
 })
