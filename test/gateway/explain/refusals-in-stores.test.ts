@@ -18,9 +18,14 @@ import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusal
 import { redisRefusals } from '../../../gateway/front/stores/redis/refusals.ts'
 import { StoreUnavailable } from '../../../gateway/front/stores/unavailable.ts'
 import { hashed, storedRefusals } from '../../../gateway/office/explain/stored-refusals.ts'
+import { startAdmin } from '../../support/admin.ts'
+import type { Found } from '../../support/explained.ts'
+import { startUpstream } from '../../support/gateway.ts'
+import { json } from '../../support/http.ts'
 import { keepRefusal } from '../../support/kept-refusals.ts'
 import { startRedis } from '../../support/redis.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
+import { until } from '../../support/until.ts'
 
 /** A chunk's answers, unpacked. */
 type Content = Readonly<{ numbers: object; said: object }>
@@ -260,4 +265,40 @@ t.test('chunks that no gateway has written change nothing', async (t) => {
     const { found } = await storedRefusals(store, asked('one-1'))
     t.match(found, [{ reason, sentence: 'The gateway answered 401, missing_api_key.' }])
   }
+})
+
+t.test('the store tells of each answer what memory tells', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(500).end()
+  })
+  const { gateway, ask } = await startAdmin(t, { upstream })
+  const { key, call, stores, app } = gateway
+  const restricted = await key({ name: 'Ünï "quoted" …', account: 'acme', methods: ['POST'] })
+  const limited = await key({ limits: { perMinute: 1, perHour: 5 } })
+  const disabled = await key({ name: 'Off' })
+  await ask('POST', `/admin/keys/${disabled.key.id}/disable`)
+  const long = `/v1/${'a/%20'.repeat(60)}`
+  const all: (readonly [string, object])[] = [
+    ['/v1/none', {}],
+    [long, {}],
+    ['/nowhere', limited.headers],
+    ['/v1/restricted', restricted.headers],
+    ['/v1/failed', limited.headers],
+    ['/v1/limited', limited.headers],
+    ['/v1/again', limited.headers],
+    ['/v1/disabled', disabled.headers],
+  ]
+  for (const [i, [path, headers]] of all.entries()) {
+    await call('GET', path, undefined, { ...headers, 'x-request-id': `id-${i}` })
+  }
+  await until(() => app.front.recentRefusals.count === all.length)
+  await app.front.flushCounts()
+  const reasons = new Set<string>()
+  for (const i of all.keys()) {
+    const { answers } = json(await ask('GET', `/admin/requests/id-${i}`)) as unknown as Found
+    const { found } = await storedRefusals(stores.refusals, asked(`id-${i}`, Date.now()))
+    t.strictSame(JSON.parse(JSON.stringify(found)), answers, answers[0]?.reason)
+    for (const { reason } of answers) reasons.add(reason)
+  }
+  t.ok(reasons.size >= 6, [...reasons].join())
 })
