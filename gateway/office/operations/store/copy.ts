@@ -113,7 +113,8 @@ function tableOf(copied: Copied): string {
 function leftOutOf({ redis }: StoreSettings): string {
   const unwritten = redis ? 'four seconds of usage' : 'half a second of counters, four of usage'
   return (
-    'the counters of strangers, by address; and what gateways that run have not written yet ' +
+    'the counters of strangers, by address; why keys were refused, and the refused answers that explain finds; ' +
+    'and what gateways that run have not written yet ' +
     `(${unwritten})`
   )
 }
