@@ -25,6 +25,7 @@ export type { StrangerPoints, StrangerStore } from './front/limits/stranger-stor
 export { QuotaLimiter, type LimiterOptions } from './front/limits/limiter.ts'
 export type { AuditEntry, AuditQuery, AuditStore, Change } from './front/records/audit-store.ts'
 export type { KeyUses, LastUseStore, TokenUse } from './front/keys/last-use-store.ts'
+export type { RefusalChunk, RefusalIndex, RefusalStore } from './front/counts/refusal-store.ts'
 export type { Batch, CountStore } from './front/counts/batch.ts'
 export type { KeyCount, Tally, TallyStore } from './front/counts/tally-store.ts'
 export type { NoticeStore } from './front/records/notice-store.ts'

@@ -2,11 +2,16 @@ import type { Clock } from '../../../shared/clock.ts'
 import { examined } from '../config/desk.ts'
 import type { Environment } from '../config/variables.ts'
 import { refusalsOf, type ReadStored } from '../explain/refusals-of.ts'
-import { storedRefusals } from '../explain/stored-refusals.ts'
+import {
+  storedRefusals,
+  type AskedRefusals,
+  type StoredRefusals,
+} from '../explain/stored-refusals.ts'
 import type { OperatedGateway } from '../office.ts'
-import type { OfficeThread } from '../thread/office-thread.ts'
 import type { Context } from './context.ts'
 import { desksFor, type Desks } from './desks.ts'
+
+type ReadStoredAt = (asked: AskedRefusals) => Promise<StoredRefusals>
 
 export type GatewayContextOptions = Readonly<{
   gateway: Pick<OperatedGateway, 'config' | 'front'>
@@ -16,8 +21,8 @@ export type GatewayContextOptions = Readonly<{
   environment: Environment
   /** The author of changes, for the audit. */
   by: string
-  /** Reads much in the stores; without it, this thread does. */
-  thread?: Pick<OfficeThread, 'storedRefusals'> | undefined
+  /** Reads the store in a thread of its own; without it, this one does. */
+  thread?: Readonly<{ storedRefusals: ReadStoredAt }> | undefined
 }>
 
 /** The context of an operation that runs where the gateway does: in its process, or in an app. */

@@ -72,11 +72,16 @@ function count(number: number): string {
 }
 
 /** Answers with one id for people: one in full, several in a table. */
-export function requestsText({ answers, gateways }: FoundRefusals, nowMs: number): string {
+export function requestsText({ answers, gateways, stored }: FoundRefusals, nowMs: number): string {
   const [newest, ...others] = answers
   if (!newest) return 'Nothing is known of it.'
   const { asked, answered } = gateways
-  const missing = answered < asked ? [`Only ${answered} of ${asked} gateways answered.`] : []
+  const missing = [
+    ...(answered < asked ? [`Only ${answered} of ${asked} gateways answered.`] : []),
+    ...(stored
+      ? []
+      : ['The store gives no answer: those of gateways that have stopped are missing.']),
+  ]
   if (others.length === 0) return [...missing, answerText(newest, nowMs)].join('\n\n')
   const rows = answers.map(({ time, status, code, reason, key, name, sentence }) => [
     timeText(Date.parse(time)),

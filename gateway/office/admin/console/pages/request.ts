@@ -18,11 +18,12 @@ export function Request({ id, session }: { id: string; session: Session }) {
   return page(
     'One request',
     `tollgate explain ${id}`,
-    aged(refusals, ({ answers, gateways: { asked, answered } }) => {
+    aged(refusals, ({ answers, gateways: { asked, answered }, stored }) => {
       const [newest, ...others] = answers
       if (!newest) return null
       return html`
         ${answered < asked && html`<p class="banner">${answered} of ${asked} gateways answered: there may be more.</p>`}
+        ${!stored && html`<p class="banner">The store gives no answer: those of gateways that have stopped are missing.</p>`}
         ${answerOf(newest, session)}
         ${
           others.length > 0 &&
