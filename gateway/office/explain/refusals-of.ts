@@ -14,7 +14,7 @@ import {
 } from './stored-refusals.ts'
 
 /** How long the store is waited for: its thread may be busy with a report. */
-const longestReadMs = 5_000
+const longestReadMs = 20_000
 
 /** The kind of the question for the refusals with one id. */
 const kind = 'refusals'
