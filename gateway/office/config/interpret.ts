@@ -19,6 +19,7 @@ import type {
 import type { JwtSettings } from '../../front/jwt/settings.ts'
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
+import { isLoopback } from '../../../shared/serve.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { CompleteFile } from './defaults.ts'
@@ -35,7 +36,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
   return {
     name: file.name,
     listen,
-    admin,
+    admin: { ...admin, save: admin.save ?? savesByDefault(file) },
     store: {
       file: store.file,
       redis: redisFrom(store.redis),
@@ -71,6 +72,11 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     drainMs: duration(file.drain),
     shutdownMs: duration(file.shutdown),
   }
+}
+
+/** Whether operators may save the file unless it says so: where it is one gateway's own, and nobody asks from elsewhere. */
+function savesByDefault({ admin, store }: CompleteFile): boolean {
+  return store.redis === '' && isLoopback(admin.host)
 }
 
 /** The draft that `headers.ietf` means: `true` is the newest. */

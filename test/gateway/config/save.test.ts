@@ -150,10 +150,10 @@ t.test('of several who save at once, one does, and the others are told', async (
 })
 
 t.test('nobody reads or saves the file unless admin.save is on', async (t) => {
-  const { ask, file } = await startAdmin(t)
+  const { ask, file } = await startAdmin(t, { admin: '{ host: 127.0.0.1, port: 0, save: false }' })
   const before = readFileSync(file, 'utf8')
   const message =
-    /^Admin\.save is off: write admin: \{ save: true \} into the file by hand and restart/
+    /^Admin\.save is off, because the file says so: write admin: \{ save: true \} into the file by hand and restart/
   t.match(json(await ask('GET', path)), { status: 403, message })
   const put = await ask('PUT', path, before, { ...yaml, 'if-match': '"000000000000"' })
   t.match(json(put), { status: 403, message })
@@ -166,6 +166,38 @@ t.test('nobody reads or saves the file unless admin.save is on', async (t) => {
   const refused = await ask('POST', '/admin/config/edit', { set: { 'plans.free': { '&x': 1 } } })
   t.match(json(refused), { mistakes: [/^.*gateway\.yaml:\d+:\d+: plans\.free/] })
 })
+
+t.test(
+  'unless the file says it, admin.save is on with an embedded store on loopback alone',
+  async (t) => {
+    const redis = await startRedis(t)
+    const inRedis = { store: `redis: "${redis.url}"` }
+    for (const [options, on, why] of [
+      [
+        {},
+        true,
+        'the store is embedded, only this machine reaches admin.host, and the file leaves it out',
+      ],
+      [{ admin: '{ host: localhost, port: 0 }' }, true, 'the store is embedded'],
+      [{ admin: withSave }, true, 'the file says so'],
+      [
+        { admin: '{ host: 0.0.0.0, port: 0 }' },
+        false,
+        'other machines reach admin.host, and the file',
+      ],
+      [inRedis, false, 'the store is Redis, and the file leaves it out'],
+      [{ ...inRedis, admin: withSave }, true, 'the file says so'],
+    ] as const) {
+      const { ask } = await startAdmin(t, options)
+      const { saving, unsavable } = json(await ask('GET', '/admin/config'))
+      const sentence = `admin.save is ${on ? 'on' : 'off'}, because ${why}`
+      t.match(saving, { on, why: sentence })
+      if (on) t.equal(unsavable, null)
+      else t.match(unsavable, sentence)
+      t.equal((await ask('GET', path)).status, on ? 200 : 403, sentence)
+    }
+  },
+)
 
 t.test('the gateways of a fleet must get the file by another way', async (t) => {
   const redis = await startRedis(t)

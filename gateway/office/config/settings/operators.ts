@@ -41,8 +41,7 @@ export const admin = section({
   ),
   save: optional(
     yesOrNo,
-    'Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role.',
-    false,
+    'Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role. Without it: true with an embedded store and an admin.host that only this machine reaches, else false.',
   ),
 })
 

@@ -1,7 +1,7 @@
 import { FileFault, writtenText } from '../../config/replace-file.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-import { saveIsOff } from './savable.ts'
+import { requireSaving } from './savable.ts'
 
 export const configFileText = ofGateway({
   name: 'config file',
@@ -10,9 +10,9 @@ export const configFileText = ofGateway({
   details: 'Its hash is what config save needs as --over. The text may hold secrets.',
   parameters: {},
   role: 'all',
-  run: async ({ config, reloader }) => {
-    if (!config.admin.save) throw new KeyMistake(saveIsOff, 'forbidden')
-    const { file } = reloader.state
+  run: async (context) => {
+    await requireSaving(context)
+    const { file } = context.reloader.state
     return { file, ...(await writtenText(file).catch(conflict)) }
   },
   file: ({ text, hash }) => ({ type: 'application/yaml; charset=utf-8', text, tag: `"${hash}"` }),

@@ -2,7 +2,7 @@ import { timeText } from '../../../../shared/times.ts'
 import type { Reloader } from '../../config/reload.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-import { saveFault } from './savable.ts'
+import { howToSave, saveFault, savingOf } from './savable.ts'
 
 export const runningConfig = ofGateway({
   name: 'config running',
@@ -10,11 +10,14 @@ export const runningConfig = ofGateway({
   summary: 'Show the configuration in force in the running gateway, and mistakes of its file',
   parameters: {},
   role: 'read',
-  run: async (context) => ({
-    ...(await configInForce(context.reloader)),
-    unsavable: (await saveFault(context)) ?? null,
-  }),
-  text: (inForce) => `${stateText(inForce)}\n\n${configText(inForce.config).trimEnd()}`,
+  run: async (context) => {
+    const inForce = await configInForce(context.reloader)
+    const saving = savingOf(context.config, inForce.config)
+    const unsavable = saving.on ? ((await saveFault(context)) ?? null) : howToSave(saving)
+    return { ...inForce, saving, unsavable }
+  },
+  text: ({ saving, ...inForce }) =>
+    `${stateText(inForce)}\n${saving.why}.\n\n${configText(inForce.config).trimEnd()}`,
 })
 
 export type RunningConfig = AnswerOf<typeof runningConfig>

@@ -1,16 +1,46 @@
+import type { Config } from '../../../front/config/config.ts'
 import { replaceFault } from '../../config/replace-file.ts'
 import type { SeenMember } from '../../../front/fleet/store.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { GatewayContext } from '../context.ts'
 
-/** Why nobody may read or save the file here. */
-export const saveIsOff =
-  'admin.save is off: write admin: { save: true } into the file by hand and restart the gateway'
+/** Whether operators may read and save the file here, and why. */
+export type Saving = Readonly<{ on: boolean; why: string }>
+
+/** Whether operators may read and save the file here, and why. In the shown form, a setting is absent that the file leaves out. */
+export function savingOf(
+  { admin: { save }, store }: Pick<Config, 'admin' | 'store'>,
+  shown: Readonly<{ admin: Readonly<{ save?: boolean }> }>,
+): Saving {
+  const usual = save
+    ? 'the store is embedded, only this machine reaches admin.host'
+    : store.redis
+      ? 'the store is Redis'
+      : 'other machines reach admin.host'
+  const why =
+    shown.admin.save === undefined ? `${usual}, and the file leaves it out` : 'the file says so'
+  return { on: save, why: `admin.save is ${save ? 'on' : 'off'}, because ${why}` }
+}
+
+/** Refuses to read or save the file where that is off. */
+export async function requireSaving({
+  config,
+  reloader,
+}: Pick<GatewayContext, 'config' | 'reloader'>): Promise<void> {
+  if (config.admin.save) return
+  const { config: shown } = await reloader.desk('view')
+  throw new KeyMistake(howToSave(savingOf(config, shown)), 'forbidden')
+}
+
+/** Why nobody may save the file here, and how to change that. */
+export function howToSave({ why }: Saving): string {
+  return `${why}: write admin: { save: true } into the file by hand and restart the gateway`
+}
 
 /** Why the file can't be saved here now; `undefined` if it can. */
 export async function saveFault(
   context: Pick<GatewayContext, 'config' | 'reloader' | 'gateway' | 'stores'>,
 ): Promise<string | undefined> {
-  if (!context.config.admin.save) return saveIsOff
   return (await replaceFault(context.reloader.state.file)) ?? (await companyFault(context))
 }
 

@@ -7,7 +7,7 @@ import { ofGateway, type AnswerOf } from '../operation.ts'
 import { configTypes } from '../parameters.ts'
 import { conflict } from './file.ts'
 import { configInForce, stateText } from './running.ts'
-import { saveFault, saveIsOff } from './savable.ts'
+import { requireSaving, saveFault } from './savable.ts'
 
 export const saveConfig = ofGateway({
   name: 'config save',
@@ -30,7 +30,7 @@ export const saveConfig = ofGateway({
   role: 'all',
   run: async (context, { file, over }) => {
     const { reloader, by } = context
-    if (!context.config.admin.save) throw new KeyMistake(saveIsOff, 'forbidden')
+    await requireSaving(context)
     if (over === undefined) {
       throw new KeyMistake(
         'send If-Match with the ETag of the file that this text was made from',

@@ -22,7 +22,7 @@ type EditorProps = Readonly<{
 
 /** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
 export function Editor({ session, config, draft, reload }: EditorProps) {
-  const mayRead = session.role === 'all' && config.config.admin.save
+  const mayRead = session.role === 'all' && config.saving.on
   const [{ read, text }, setState] = useState(draft.current)
   const [error, setError] = useState<string>()
   const [goTo, setGoTo] = useState<Place>()
