@@ -75,7 +75,8 @@ function addRoute(
       const given = readGiven(request)
       const leaving = new AbortController()
       reply.raw.once('close', () => leaving.abort())
-      const context = contextOf(options, operatorOf(request), leaving.signal)
+      const operator = operatorOf(request)
+      const context = contextOf(options, operator, leaving.signal)
       const name = keyNameOf(operation)
       const { id } = request.params
       if (name !== undefined && id !== undefined) {
@@ -90,7 +91,7 @@ function addRoute(
       const thread = threadFor(operation, given, options)
       if (thread) {
         const form = formOf(request, operation)
-        const question = { operation, given, form, by: context.by, nowMs: options.clock() }
+        const question = { operation, given, form, operator, nowMs: options.clock() }
         return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
       }
       const outcome = await run(context, given)
@@ -168,7 +169,8 @@ function contextOf(
     left,
     inForce: async () => {
       const { config: shown, lines } = await reloader.desk('view')
-      return { shown, lineOf: (path) => lines[nameOf(path)] }
+      const { state, text } = reloader
+      return { file: state.file, text, shown, lineOf: (path) => lines[nameOf(path)] }
     },
   }
 }

@@ -37,8 +37,8 @@ export type Context = Readonly<{
   operator?: Readonly<{ name: string; role: Role }>
   /** Checks a configuration. A command throws mistakes, a gateway returns them. */
   examine: (file: Content) => Promise<Examined>
-  /** The configuration in force in a running gateway, in its shown form; `undefined` in a command. */
-  inForce: (() => Promise<Pick<Preview, 'shown' | 'lineOf'>>) | undefined
+  /** The configuration in force in a running gateway, in its shown form, and its text; `undefined` in a command. */
+  inForce: (() => Promise<InForce>) | undefined
   /** Asks all gateways for the refused and failed answers with an id. */
   refusalsOf: (id: string) => Promise<FoundRefusals>
   /** Writes the counts that are still in this process's memory to the store. */
@@ -46,6 +46,9 @@ export type Context = Readonly<{
   /** Shows the progress of something long on a terminal; elsewhere it does nothing. */
   progress: (label: string, total: number | undefined) => (done: number) => void
 }>
+
+/** The configuration in force in a running gateway. */
+export type InForce = Pick<Preview, 'shown' | 'lineOf'> & Readonly<{ file: string; text: string }>
 
 /** The context of a command. */
 export type CommandContext = Context &

@@ -126,7 +126,7 @@ class OwnStores {
 }
 
 function contextOf(
-  { by, nowMs }: SentQuestion,
+  { operator, nowMs }: SentQuestion,
   { desk, beginning }: Room,
   stores: () => Stores,
 ): Context {
@@ -139,9 +139,10 @@ function contextOf(
     stores,
     secret,
     clock,
-    desks: () => desksFor({ ...config, stores: stores(), clock, by }),
+    desks: () => desksFor({ ...config, stores: stores(), clock, by: operator.name }),
+    operator,
     examine: (file) => Promise.resolve(examined(file.read(), environment, file.name)),
-    inForce: () => Promise.resolve(inForce),
+    inForce: () => Promise.resolve({ ...inForce, file: beginning.file }),
     refusalsOf: () => Promise.reject(new Error('only the gateway itself asks for refusals')),
     // The gateway has done it before it asked.
     flush: () => Promise.resolve(),

@@ -3,6 +3,7 @@ import { isOf, Type } from '../../../shared/schema.ts'
 import { deskQuestions, type ConfigDeskOptions, type DeskQuestion } from '../config/desk.ts'
 import type { AskedRefusals } from '../explain/stored-refusals.ts'
 import type { Operation } from '../operations/operation.ts'
+import { roles, type Role } from '../operations/role.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
 import { sentKinds, type SentError } from './sent-error.ts'
 
@@ -14,7 +15,8 @@ export type Question = Readonly<{
   operation: Pick<Operation, 'name' | 'parameters'>
   given: Given
   form: Form
-  by: string
+  /** Who asks: the author of changes. */
+  operator: Readonly<{ name: string; role: Role }>
   nowMs: number
 }>
 
@@ -49,7 +51,7 @@ const askedSchema = Type.Union([
       name: Type.String(),
       given: Type.Object({}),
       form: Type.Enum(['json', 'csv']),
-      by: Type.String(),
+      operator: Type.Object({ name: Type.String(), role: Type.Enum([...roles]) }),
       nowMs: Type.Number(),
     }),
   }),

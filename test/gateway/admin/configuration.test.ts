@@ -22,7 +22,7 @@ t.test('the configuration is shown, checked and read again; the audit says by wh
   })
   const check = (body: string) =>
     ask('POST', '/admin/config/check', body, { 'content-type': 'application/yaml' })
-  const nothing = { ...sound, differences: [], keys: {}, refused: {} }
+  const nothing = { ...sound, differences: [], keys: {}, refused: {}, diff: '' }
   t.strictSame(json(await check(text)), nothing)
   const faster = text.replace('perMinute: 60,', 'perMinute: 61,')
   t.match(json(await check(faster)), {
@@ -128,7 +128,7 @@ deprecations:
   t.match(await check(greedy), { text: /"sound":true.*"after":"\$\{ADMIN_TOKEN\} \$\{GATEWAY/ })
   t.strictSame(json(await ask('POST', '/admin/config/check', text, yaml)), {
     ...sound,
-    ...{ differences: [], keys: {}, refused: {} },
+    ...{ differences: [], keys: {}, refused: {}, diff: '' },
   })
   for (const part of ['ADMIN_TOKEN', 'GATEWAY_SECRET', 'PASSWORD', 'DOCS']) {
     const faulty = `

@@ -18,6 +18,7 @@ import { replaceFile } from '../../../gateway/office/config/replace-file.ts'
 import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
+import { token } from '../../support/operator.ts'
 import { root } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
 import { pause } from '../../support/traffic.ts'
@@ -198,6 +199,22 @@ t.test(
     }
   },
 )
+
+t.test('a check tells the lines that change to those alone who may read them', async (t) => {
+  const tokens = `${token},bob/read:the-token-of-bob`
+  for (const thread of [undefined, {}]) {
+    const { ask, text, file } = await startSaving(t, { tokens, ...(thread && { thread }) })
+    const check = async (changed: string, headers = {}) =>
+      json(await ask('POST', '/admin/config/check', changed, { ...yaml, ...headers }))
+    const wrong = text.replace('perMinute: 60', 'perMinute: 6O')
+    const { sound, diff } = await check(wrong)
+    t.equal(sound, false)
+    t.match(diff, new RegExp(`^--- ${file}\n\\+\\+\\+ .*\n@@ [^]*\n-.*: 60,.*\n\\+.*: 6O,`))
+    t.match(await check(text), { sound: true, diff: '' })
+    const bobs = await check(wrong, { authorization: 'Bearer the-token-of-bob' })
+    t.strictSame([bobs['sound'], bobs['diff']], [false, undefined])
+  }
+})
 
 t.test('the gateways of a fleet must get the file by another way', async (t) => {
   const redis = await startRedis(t)

@@ -8,6 +8,9 @@ export type DiffOptions = Readonly<{
   context: number
 }>
 
+/** The lines around each change where the whole text may be read. */
+export const contextLines = 3
+
 /** More changed lines than this are shown as one change: the exact comparison takes the square of their number. */
 const mostChanges = 1_000
 

@@ -1,5 +1,6 @@
 import { impactOf } from '../../foresight/impact.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
+import type { InForce } from '../context.ts'
 import { dayCount, oneOf } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
 import { configTypes, dayRange, textOf } from '../parameters.ts'
@@ -54,7 +55,7 @@ export const checkConfig = operation({
   readsMuch: () => true,
   load: loadToCheck,
   run: async (context, { file, impact: days, format, unset }) => {
-    const { config, examine, stores, clock, flush } = context
+    const { config, examine, stores, clock, flush, operator } = context
     const inForce = await context.inForce?.()
     const { preview, mistakes } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
@@ -63,16 +64,18 @@ export const checkConfig = operation({
     const checked = { file: file.name, shown: preview?.shown, mistakes, found, format, unset }
     // A command has no configuration in force to compare with; `config diff` asks a gateway.
     if (inForce === undefined) return { ...checked, compared: undefined }
+    const mayRead = config.admin.save && operator?.role === 'all'
+    const lines = mayRead ? { diff: await diffOf(inForce, file.read()) } : {}
     if (preview === undefined) {
       const affected: AffectedKeys = { keys: {}, refused: {} }
-      return { ...checked, compared: { differences: [], ...affected } }
+      return { ...checked, compared: { differences: [], ...affected, ...lines } }
     }
     const { shown, plans } = preview
     const { differencesOf } = await import('../../config/diff.ts')
-    const lines = { before: inForce.lineOf, after: preview.lineOf }
-    const differences = differencesOf(inForce.shown, shown, lines)
+    const lineOf = { before: inForce.lineOf, after: preview.lineOf }
+    const differences = differencesOf(inForce.shown, shown, lineOf)
     const affected = await affectedKeys(() => stores().keys, differences, plans, clock())
-    const compared = { differences, ...affected }
+    const compared = { differences, ...affected, ...lines }
     if (days === undefined) return { ...checked, compared }
     await flush()
     const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
@@ -87,6 +90,12 @@ export const checkConfig = operation({
   text: ({ file, shown, found, format }) =>
     findingsText(found, format) + (shown ? soundText(file, shown, []) : ''),
 })
+
+/** The lines in which a text differs from the one in force. */
+async function diffOf({ file: name, text }: InForce, after: string): Promise<string> {
+  const { contextLines, unifiedDiff } = await import('../../config/edit/unified-diff.ts')
+  return unifiedDiff(text, after, { name, context: contextLines })
+}
 
 /** The answer of a gateway, which has a configuration in force. */
 export type CheckedConfig = Extract<AnswerOf<typeof checkConfig>, { differences: unknown }>

@@ -1,8 +1,6 @@
+import { contextLines } from '../../config/edit/unified-diff.ts'
 import { newSettings } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-
-/** The lines around each change that a diff shows where the file may be read. */
-const contextLines = 3
 
 export const editConfig = ofGateway({
   name: 'config edit',
