@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, picture, saving, startBrowser } from '../support/browser.ts'
+import { go, looksWell, picture, saving, startBrowser } from '../support/browser.ts'
+import { newGate } from '../support/gate.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
 import { startRedis } from '../support/redis.ts'
@@ -83,6 +84,44 @@ test('a text is checked once, when typing stops', async (t, open) => {
   t.equal(checks, 0, 'none while it goes on')
   await page.clock.runFor(150)
   await until(() => checks === 1)
+})
+
+test('the page has the text in force, with the check of a change, its lines, and the gateway’s pace', async (t, open) => {
+  const gate = newGate()
+  const tokens = `${token},bob/read:the-token-of-bob`
+  const admin = await startAdmin(t, { tokens, thread: { file: gate.file } })
+  t.teardown(() => gate.open())
+  const page = await open(admin.url, { place: 'configuration' })
+  await page.getByText('admin.save is on by default here, because the store is embedded').waitFor()
+  const { field, text } = await fieldOf(page, admin.file)
+  t.equal(text, readFileSync(admin.file, 'utf8'))
+  await page.getByText('It is sound, and changes nothing').waitFor()
+
+  gate.let('wait')
+  const report = admin.ask('GET', '/admin/plans/free/demand')
+  await gate.hasArrived()
+  await field.fill(text.replace('perMinute: 60', 'perMinute: 61'))
+  await page.getByText('Checking …').waitFor()
+  t.equal(await page.locator('.diff').count(), 0)
+  gate.open()
+  await page.getByText('Checking …').waitFor({ state: 'detached' })
+  await report
+  t.match(await page.locator('.diff .taken').innerText(), /^-.*perMinute: 60/)
+  t.match(await page.locator('.diff .added').innerText(), /^\+.*perMinute: 61/)
+  await looksWell(t, page, 'configuration-changed')
+
+  const other = await open(admin.url, { place: 'configuration' })
+  const { field: unchanged } = await fieldOf(other, admin.file)
+  admin.write((now) => `${now}# of somebody else\n`)
+  await admin.ask('POST', '/admin/config/reload')
+  await until(async () => (await unchanged.inputValue()).endsWith('# of somebody else\n'), 10_000)
+  t.match(await field.inputValue(), 'perMinute: 61', 'a draft stays')
+
+  const bobs = await open(admin.url, { place: 'configuration', token: 'the-token-of-bob' })
+  await bobs.getByText('All settings, without secrets').waitFor()
+  t.match(await bobs.locator('main pre').first().innerText(), '"perMinute": 60')
+  t.equal(await bobs.getByLabel('Configuration', { exact: true }).inputValue(), '')
+  await looksWell(t, bobs, 'configuration-unreadable')
 })
 
 test('where other gateways must get the file, nothing is saved, and they are named', async (t, open) => {

@@ -168,37 +168,26 @@ t.test('nobody reads or saves the file unless admin.save is on', async (t) => {
   t.match(json(refused), { mistakes: [/^.*gateway\.yaml:\d+:\d+: plans\.free/] })
 })
 
-t.test(
-  'unless the file says it, admin.save is on with an embedded store on loopback alone',
-  async (t) => {
-    const redis = await startRedis(t)
-    const inRedis = { store: `redis: "${redis.url}"` }
-    for (const [options, on, why] of [
-      [
-        {},
-        true,
-        'the store is embedded, only this machine reaches admin.host, and the file leaves it out',
-      ],
-      [{ admin: '{ host: localhost, port: 0 }' }, true, 'the store is embedded'],
-      [{ admin: withSave }, true, 'the file says so'],
-      [
-        { admin: '{ host: 0.0.0.0, port: 0 }' },
-        false,
-        'other machines reach admin.host, and the file',
-      ],
-      [inRedis, false, 'the store is Redis, and the file leaves it out'],
-      [{ ...inRedis, admin: withSave }, true, 'the file says so'],
-    ] as const) {
-      const { ask } = await startAdmin(t, options)
-      const { saving, unsavable } = json(await ask('GET', '/admin/config'))
-      const sentence = `admin.save is ${on ? 'on' : 'off'}, because ${why}`
-      t.match(saving, { on, why: sentence })
-      if (on) t.equal(unsavable, null)
-      else t.match(unsavable, sentence)
-      t.equal((await ask('GET', path)).status, on ? 200 : 403, sentence)
-    }
-  },
-)
+t.test('by default admin.save is on with an embedded store on loopback alone', async (t) => {
+  const redis = await startRedis(t)
+  const inRedis = { store: `redis: "${redis.url}"` }
+  for (const [options, on, why] of [
+    [{}, true, 'the store is embedded and only this machine reaches admin.host'],
+    [{ admin: '{ host: localhost, port: 0 }' }, true, 'the store is embedded'],
+    [{ admin: withSave }, true, 'the file says so'],
+    [{ admin: '{ host: 0.0.0.0, port: 0 }' }, false, 'other machines reach admin.host'],
+    [inRedis, false, 'the store is Redis'],
+    [{ ...inRedis, admin: withSave }, true, 'the file says so'],
+  ] as const) {
+    const { ask } = await startAdmin(t, options)
+    const { saving, unsavable } = json(await ask('GET', '/admin/config'))
+    const byDefault = why === 'the file says so' ? '' : ' by default here'
+    const sentence = `admin.save is ${on ? 'on' : 'off'}${byDefault}, because ${why}`
+    t.match(saving, { on, why: sentence })
+    t.match(unsavable, on ? null : sentence)
+    t.equal((await ask('GET', path)).status, on ? 200 : 403, sentence)
+  }
+})
 
 t.test('a check tells the lines that change to those alone who may read them', async (t) => {
   const tokens = `${token},bob/read:the-token-of-bob`

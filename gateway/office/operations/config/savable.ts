@@ -12,14 +12,14 @@ export function savingOf(
   { admin: { save }, store }: Pick<Config, 'admin' | 'store'>,
   shown: Readonly<{ admin: Readonly<{ save?: boolean }> }>,
 ): Saving {
+  const is = `admin.save is ${save ? 'on' : 'off'}`
+  if (shown.admin.save !== undefined) return { on: save, why: `${is}, because the file says so` }
   const usual = save
-    ? 'the store is embedded, only this machine reaches admin.host'
+    ? 'the store is embedded and only this machine reaches admin.host'
     : store.redis
       ? 'the store is Redis'
       : 'other machines reach admin.host'
-  const why =
-    shown.admin.save === undefined ? `${usual}, and the file leaves it out` : 'the file says so'
-  return { on: save, why: `admin.save is ${save ? 'on' : 'off'}, because ${why}` }
+  return { on: save, why: `${is} by default here, because ${usual}` }
 }
 
 /** Refuses to read or save the file where that is off. */

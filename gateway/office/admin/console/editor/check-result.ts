@@ -2,6 +2,7 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure, table } from '../page-parts.ts'
 import { shown } from '../settings.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'
+import { patch } from './patch.ts'
 import type { Place } from './lined-text.ts'
 import type { Checked } from './use-check.ts'
 
@@ -18,7 +19,7 @@ export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }
 export function CheckResult({ checked, go }: { checked: Checked; go: (place: Place) => void }) {
   const { result, error } = checked
   if (!result) return failure({ message: error ?? '' })
-  const { sound, mistakes, warnings, differences } = result
+  const { sound, mistakes, warnings, differences, diff = '' } = result
   if (!sound) {
     const heading =
       mistakes.length === 1 ? 'It has a mistake:' : `It has ${mistakes.length} mistakes:`
@@ -27,6 +28,7 @@ export function CheckResult({ checked, go }: { checked: Checked; go: (place: Pla
         <p>${heading}</p>
         ${listOf(mistakes, go)}
       </div>
+      ${diff !== '' && patch(diff)}
     `
   }
   return html`
@@ -36,7 +38,7 @@ export function CheckResult({ checked, go }: { checked: Checked; go: (place: Pla
       </p>
     </div>
     ${warnings.length > 0 && html`<div class="banner">${listOf(warnings, go)}</div>`}
-    ${differences.length > 0 && changesOf(result)}
+    ${differences.length > 0 && changesOf(result)} ${diff !== '' && patch(diff)}
   `
 }
 
@@ -68,8 +70,8 @@ function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Chi
         { name: 'Now', cell: ({ before }: Difference) => valueOf(before) },
         { name: 'Then', cell: ({ after }: Difference) => valueOf(after) },
         {
-          name: '',
-          cell: ({ needsRestart }: Difference) => (needsRestart ? 'needs a restart' : ''),
+          name: 'In force',
+          cell: ({ needsRestart }: Difference) => (needsRestart ? 'after a restart' : 'at once'),
         },
       ],
       differences,

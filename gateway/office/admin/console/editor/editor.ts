@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
-import { html } from '../../../../front/http/page/html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { ConfigText } from '../../../operations/config/file.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -37,44 +37,56 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
   useEffect(() => {
     if (!mayRead || isChanged(draft.current)) return
     load().catch((thrown: unknown) => setError(messageOf(thrown)))
-  }, [mayRead])
-  const checked = useCheck(text)
+  }, [mayRead, config.hash])
+  const { checked, isSlow } = useCheck(text)
   const lines = (checked?.text === text ? checked.result?.mistakes : undefined)?.map(
     (each) => placeOf(each)?.line ?? 0,
   )
   return html`
     <section class="card">
-      <h2>${mayRead ? 'Edit the file' : 'Check a change'}</h2>
-      <p>${mayRead ? editing : checking(session)}</p>
+      <h2>${mayRead ? 'The file' : 'In force'}</h2>
+      ${!mayRead && withoutReading(config)}
+      <p>${mayRead ? '' : 'Paste another configuration. '}${checking}</p>
       ${error !== undefined && failure({ message: error })}
-      <${LinedText}
-        label=${read ? read.file : 'Configuration'}
-        text=${text}
-        change=${(typed: string) => keep({ read, text: typed })}
-        marked=${new Set(lines)}
-        goTo=${goTo}
-      />
-      <${SaveBar}
-        config=${config}
-        read=${read}
-        text=${text}
-        checked=${checked}
-        load=${load}
-        saved=${(hash: string) => {
-          if (read) keep({ read: { ...read, text, hash }, text })
-          reload()
-        }}
-      />
-      ${checked && html`<${CheckResult} checked=${checked} go=${(place: Place) => setGoTo({ ...place })} />`}
+      <div class="editor">
+        <div>
+          <${LinedText}
+            label=${read ? read.file : 'Configuration'}
+            text=${text}
+            change=${(typed: string) => keep({ read, text: typed })}
+            marked=${new Set(lines)}
+            goTo=${goTo}
+          />
+          <${SaveBar}
+            config=${config}
+            read=${read}
+            text=${text}
+            checked=${checked}
+            load=${load}
+            saved=${(hash: string) => {
+              if (read) keep({ read: { ...read, text, hash }, text })
+              reload()
+            }}
+          />
+        </div>
+        <div>
+          <p class="quiet" role="status">${isSlow && 'Checking …'}</p>
+          ${checked && html`<${CheckResult} checked=${checked} go=${(place: Place) => setGoTo({ ...place })} />`}
+        </div>
+      </div>
     </section>
   `
 }
 
-const editing = 'It is checked while you type, and compared with what is in force.'
+const checking = 'It is checked while you type, and compared with what is in force.'
 
-function checking({ role }: Session): string {
-  const paste = `Paste a whole configuration. ${editing} Nothing is saved.`
-  return role === 'all'
-    ? `${paste} To edit and save the file here, write admin: { save: true } into it and restart the gateway.`
-    : paste
+/** The settings in force for those who may not read the text. */
+function withoutReading({ config, saving }: RunningConfig): Child {
+  return html`
+    ${saving.on && html`<p>A token without a role reads and saves the file here.</p>`}
+    <details open>
+      <summary>All settings, without secrets</summary>
+      <pre class="tall" tabindex="0">${JSON.stringify(config, null, 2)}</pre>
+    </details>
+  `
 }

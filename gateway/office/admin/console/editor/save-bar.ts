@@ -47,18 +47,18 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
         />`
       }
     </div>
-    ${why !== undefined && html`<p class="banner">This can’t be saved here: ${why}</p>`}
+    ${why && html`<p class="banner">This can’t be saved here: ${why}</p>`}
   `
 }
 
-/** Why a text can't be saved now; `undefined` if it can. */
+/** Why a text can't be saved; empty until its check is there, `undefined` if it can. */
 function whyNot(
   { unsavable }: RunningConfig,
   text: string,
   checked: Checked | undefined,
 ): string | undefined {
   if (unsavable !== null) return `${unsavable}. Copy it instead.`
-  if (checked?.text !== text) return 'it is being checked.'
+  if (checked?.text !== text) return ''
   const { result, error } = checked
   if (!result) return error
   if (!result.sound) return 'it has mistakes.'

@@ -21,10 +21,11 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
     'tollgate config running · tollgate gateways · tollgate config save FILE --over HASH',
     aged(
       config,
-      ({ file, hash, loadedAt, mistakes, warnings }) => html`
+      ({ file, hash, loadedAt, mistakes, warnings, saving, unsavable }) => html`
         <p>
           This gateway goes by <code>${file}</code> (<code>${hash}</code>) since ${time(loadedAt)}.
         </p>
+        <p class="quiet">${unsavable ?? saving.why}.</p>
         ${
           mistakes.length > 0 &&
           html` <div class="banner bad" role="alert">
@@ -47,7 +48,6 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
         }
       `,
     ),
-    aged(fleet, gatewaysOf),
     config.data &&
       html`<${Editor}
         session=${session}
@@ -55,6 +55,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
         draft=${draft}
         reload=${config.reload}
       />`,
+    aged(fleet, gatewaysOf),
   )
 }
 

@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, ask, type Session } from '../api.ts'
+import { patch } from '../editor/patch.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
-import { html, type Child } from '../../../../front/http/page/html.ts'
+import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { EditedConfig } from '../../../operations/config/edit.ts'
 
@@ -59,16 +60,4 @@ export function Edit({ set, session, watch }: Props) {
       }
     </div>
   `
-}
-
-/** A patch, line by line: its signs say what the colours do. */
-function patch(diff: string): Child {
-  const lines = diff.split('\n').filter((line) => line !== '')
-  return html`<pre class="diff" tabindex="0">
-${lines.map((line) => html`<span class=${kindOf(line)}>${`${line}\n`}</span>`)}</pre>`
-}
-
-function kindOf(line: string): string {
-  if (/^(?:---|\+\+\+)/.test(line)) return ''
-  return line.startsWith('+') ? 'added' : line.startsWith('-') ? 'taken' : ''
 }
