@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, looksWell, picture, saving, startBrowser } from '../support/browser.ts'
+import { go, looksWell, saving, startBrowser } from '../support/browser.ts'
 import { newGate } from '../support/gate.ts'
-import { startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -138,88 +137,4 @@ test('where other gateways must get the file, nothing is saved, and they are nam
   t.match(why, two.gateway.app.front.self.name)
   t.match(why, /Copy it instead/)
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
-})
-
-test('a backend is compared by real requests, until its operator stops it', async (t, open) => {
-  const admin = await startAdmin(t, { tokens: `alice:${token},bob/support:the-token-of-bob` })
-  const { call, key } = admin.gateway
-  const { headers } = await key({ plan: 'pro' })
-  const other = await startUpstream(t, (_request, response) => {
-    response.setHeader('content-type', 'application/json').end('{}')
-  })
-  const page = await open(admin.url, { place: 'backends' })
-  await page.getByLabel('New backend').fill(other.url)
-  await page.getByLabel('Share').fill('100%')
-  await page.keyboard.press('Enter')
-  await page.getByText(`No request was compared with ${other.url} yet.`).waitFor()
-  await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': 'order-66' })
-  await page.getByText(`${other.url} would break 1 of 1 route`).waitFor()
-  const found = page.getByRole('region', { name: 'What was compared, by route' })
-  t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. GET \/v1\/pets, order-66/)
-
-  await go(page, 'audit')
-  await page.getByText('upstreams.compare').first().waitFor()
-  await call('GET', '/v1/pets', undefined, headers)
-  await go(page, 'backends')
-  await found.getByText('.up is missing: 2').waitFor()
-  t.equal(await page.getByLabel('New backend').inputValue(), other.url, 'what was typed is kept')
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await picture(page, `comparing-${colorScheme}`)
-  }
-  await page.setViewportSize({ width: 320, height: 800 })
-  t.equal(await page.evaluate('document.scrollingElement.scrollWidth'), 320)
-  await picture(page, 'comparing-320')
-
-  const stop = page.getByRole('button', { name: 'Stop' })
-  await stop.focus()
-  await page.keyboard.press('Enter')
-  await page.getByText('You have stopped it.').waitFor()
-  t.ok(await page.getByRole('button', { name: 'Compare', exact: true }).isEnabled())
-  const again = { url: other.url, for: '1s' }
-  const path = '/admin/upstreams/compare'
-  await until(async () => (await admin.ask('POST', path, again)).status === 200)
-
-  const bobs = await open(admin.url, { place: 'backends', token: 'the-token-of-bob' })
-  await bobs.getByLabel('Address').waitFor()
-  t.equal(await bobs.getByLabel('New backend').count(), 0, 'it is not for every role')
-})
-
-test('another backend is swapped to from the console, and back in one click', async (t, open) => {
-  const other = await startUpstream(t)
-  const { url } = await startAdmin(t, { admin: saving })
-  const page = await open(url, { place: 'backends' })
-  await page.getByLabel('Go to').fill(other.url)
-  await page.getByLabel('Percent of callers').fill('10, 50')
-  await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('Step 1 of 3: 10 % of the callers of animals').waitFor()
-  const sides = page.getByRole('region', { name: 'Both sides in this step' })
-  t.match(await sides.innerText(), other.url)
-  t.match(await page.getByRole('list', { name: 'Steps' }).innerText(), /10 %, now\s+50 %\s+all/)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await picture(page, `swap-${colorScheme}`)
-  }
-  await go(page, 'now')
-  await page.getByRole('link', { name: 'See both sides' }).waitFor()
-
-  await go(page, 'backends')
-  const back = page.getByRole('button', { name: 'Back', exact: true })
-  await back.focus()
-  await page.keyboard.press('Enter')
-  await page.getByText('called it back').waitFor()
-  t.ok(await back.isDisabled())
-
-  await page.getByRole('button', { name: 'Resume' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
-  await page.getByText('Step 1 of 3').waitFor()
-  await page.getByRole('button', { name: 'Finish' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Finish' }).click()
-  await page.getByText('All callers of animals go to').waitFor()
-  await page.getByRole('button', { name: 'End the swap in the file' }).click()
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('heading', { name: 'Swap of animals' }).waitFor({ state: 'detached' })
 })

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { signOut, type Session } from './api.ts'
-import { useComparison, type KeptComparison } from './comparison.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
+import { useJourney, type KeptJourney } from './journey.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { Audit } from './pages/audit.ts'
 import { Backends } from './pages/backends.ts'
@@ -73,7 +73,7 @@ export function House({ session }: { session: Session }) {
     setSearch(text)
     location.hash = '#/keys'
   }
-  const pageState = { draft: useDraft(), comparison: useComparison(), search, list }
+  const pageState = { draft: useDraft(), journey: useJourney(), search, list }
   useEffect(() => {
     // It is in the search field then.
     if (!isOpening.current) focusHeading(main.current)
@@ -134,7 +134,7 @@ function contentOf(
   session: Session,
   pageState: Readonly<{
     draft: KeptDraft
-    comparison: KeptComparison
+    journey: KeptJourney
     search: string
     list: (text: string) => void
   }>,

@@ -1,24 +1,19 @@
-import { useRef, useState } from 'preact/hooks'
-import { ask, type Session } from '../api.ts'
-import type { KeptComparison } from '../comparison.ts'
+import type { Session } from '../api.ts'
+import type { KeptJourney } from '../journey.ts'
 import { useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, failure, page, table, time } from '../page-parts.ts'
+import { aged, page, table, time } from '../page-parts.ts'
 import { routesTo } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
-import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
-import type { Finding } from '../../../compare/probe.ts'
 import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
-import { useWork } from '../button-work.ts'
-import { CompareBackend } from './compare-backend.ts'
-import { DescribeSwap } from './describe-swap.ts'
+import { AnotherBackend } from './another-backend.ts'
 import { Swaps } from './swap.ts'
 
-type Props = Readonly<{ session: Session; comparison: KeptComparison }>
+type Props = Readonly<{ session: Session; journey: KeptJourney }>
 
-/** The targets behind this gateway, and checks of a would-be one. */
-export function Backends({ session, comparison }: Props) {
+/** The targets behind this gateway, and the way to others and back. */
+export function Backends({ session, journey }: Props) {
   const upstreams = useData<UpstreamsView>('/admin/upstreams', 2_000)
   const config = useData<RunningConfig>('/admin/config')
   return page(
@@ -35,13 +30,11 @@ export function Backends({ session, comparison }: Props) {
         `,
       )
     }),
-    session.role !== 'read' && html`<${Check} />`,
-    html`<${CompareBackend}
+    html`<${AnotherBackend}
       session=${session}
-      comparison=${comparison}
+      journey=${journey}
       upstreams=${Object.keys(upstreams.data ?? {})}
     />`,
-    html`<${DescribeSwap} session=${session} upstreams=${Object.keys(upstreams.data ?? {})} />`,
   )
 }
 
@@ -114,58 +107,4 @@ function healthOf({ healthy, refusesSignature, since }: TargetView): Child {
       >${healthy ? 'healthy' : 'unhealthy'}</span
     >
     <div class="quiet">since ${time(since)}</div>`
-}
-
-/** Compares another backend with the present one, by the upstream's probes. */
-function Check() {
-  const field = useRef<HTMLInputElement>(null)
-  const [checked, setChecked] = useState<CheckedUpstream>()
-  const { isBusy, error, run } = useWork()
-  const check = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    await run(async () => {
-      setChecked(undefined)
-      const url = field.current?.value ?? ''
-      setChecked(await ask<CheckedUpstream>('POST', '/admin/upstreams/check', { url }))
-    })
-  }
-  return html`
-    <section class="card">
-      <h2>Another backend</h2>
-      <p>
-        Sends the probes of the configuration to it and to the present one, and lists what would
-        break for callers. It changes nothing.
-      </p>
-      <form class="tools" onSubmit=${(event: Event) => void check(event)}>
-        <label
-          >Address <input ref=${field} type="url" required placeholder="http://10.0.0.9:8090"
-        /></label>
-        <button class="go" disabled=${isBusy}>${isBusy ? 'Checking …' : 'Check'}</button>
-      </form>
-      ${error !== undefined && failure({ message: error })}
-      ${checked && html`<${Findings} checked=${checked} />`}
-    </section>
-  `
-}
-
-function Findings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
-  const names = [...new Set(findings.flatMap((finding) => Object.keys(finding)))]
-  return html`
-    <p class=${`banner ${fit ? 'good' : 'bad'}`} role="status">
-      ${fit ? 'Nothing would break.' : 'It would break something for callers.'}
-    </p>
-    ${table(
-      'What was found',
-      names.map((name) => ({
-        name,
-        cell: (finding: Finding) => textOf(Reflect.get(finding, name)),
-      })),
-      findings,
-    )}
-  `
-}
-
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join('; ')
-  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 }

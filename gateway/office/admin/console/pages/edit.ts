@@ -12,7 +12,7 @@ type Props = Readonly<{
   set: Readonly<Record<string, unknown>>
   session: Session
   /** The page that shows what the change does. */
-  watch: string
+  watch?: string
 }>
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
@@ -38,6 +38,7 @@ export function Edit({ set, session, watch }: Props) {
   if (error !== undefined) return failure({ message: error })
   if (!edited) return null
   const { file, diff, mistakes, warnings, text, hash } = edited
+  if (diff === '') return html`<p class="quiet">${file} says so already.</p>`
   return html`
     <h3>The change of ${file}</h3>
     ${mistakes.map((mistake) => html`<p class="banner bad">${mistake}</p>`)}

@@ -1,20 +1,26 @@
 import { useState } from 'preact/hooks'
-import { ask, type Session } from '../api.ts'
-import { ActionButton } from '../action-button.ts'
+import type { Session } from '../api.ts'
 import { percent } from '../charts/outcomes.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, failure, table } from '../page-parts.ts'
+import { aged, table } from '../page-parts.ts'
 import type { SideView, SwapView } from '../../../../front/swaps/view.ts'
-import { useWork } from '../button-work.ts'
 import { Edit } from './edit.ts'
+import { SwapActions, WayBack } from './swap-actions.ts'
 
 /** The swaps that the configuration describes: both sides next to each other, and the way back. */
 export function Swaps({ session }: { session: Session }) {
   const swaps = useData<Readonly<Record<string, SwapView>>>('/admin/swaps', 1_000)
-  return aged(swaps, (all) =>
-    Object.values(all).map(
+  const all = Object.values(swaps.data ?? {})
+  const waysBack =
+    session.role === 'all' &&
+    all.length > 0 &&
+    html`<div class="ways-back">
+      ${all.map((swap) => html`<${WayBack} key=${swap.upstream} swap=${swap} reload=${swaps.reload} />`)}
+    </div>`
+  const cards = aged(swaps, () =>
+    all.map(
       (swap) => html`
         <section class="card" key=${swap.upstream}>
           <h2>Swap of ${swap.upstream}</h2>
@@ -29,6 +35,7 @@ export function Swaps({ session }: { session: Session }) {
       `,
     ),
   )
+  return [waysBack, cards]
 }
 
 /** A sentence about each swap, for the page of what happens now. */
@@ -117,58 +124,5 @@ function EndSwap({ swap: { upstream, to }, session }: { swap: SwapView; session:
         watch="#/backends"
       />`
     }
-  `
-}
-
-/** Back is one click, because it is for emergencies and loses nothing; the others tell what will happen. */
-function SwapActions({ swap, reload }: { swap: SwapView; reload: () => void }) {
-  const { upstream, state, to } = swap
-  const { isBusy, error, run } = useWork()
-  const act = async (verb: string): Promise<void> => {
-    await ask('POST', `/admin/upstreams/${encodeURIComponent(upstream)}/swap/${verb}`)
-    reload()
-  }
-  const isOnItsWay = state === 'moving' || state === 'paused'
-  const anew = state === 'back' || state === 'refused'
-  return html`
-    ${error !== undefined && failure({ message: error })}
-    <div class="buttons">
-      <button
-        type="button"
-        class="go"
-        disabled=${isBusy || state === 'back' || state === 'waiting'}
-        onClick=${() => void run(() => act('back'))}
-      >
-        Back
-      </button>
-      ${
-        state === 'moving' &&
-        html`<${ActionButton}
-          label="Pause"
-          consequence="It stays at this step until it is resumed. It still goes back by itself."
-          act=${() => act('pause')}
-        />`
-      }
-      ${
-        (state === 'paused' || anew) &&
-        html`<${ActionButton}
-          label="Resume"
-          consequence=${
-            anew
-              ? `${to.join(', ')} is compared again, and the swap begins with its first step.`
-              : 'It goes on with its steps.'
-          }
-          act=${() => act('resume')}
-        />`
-      }
-      ${
-        isOnItsWay &&
-        html`<${ActionButton}
-          label="Finish"
-          consequence=${`All callers go to ${to.join(', ')}, a second from now.`}
-          act=${() => act('finish')}
-        />`
-      }
-    </div>
   `
 }

@@ -1,0 +1,173 @@
+import { ask, type Session } from '../api.ts'
+import { useWork } from '../button-work.ts'
+import { Choice, fieldText } from '../controls.ts'
+import type { Journey, KeptJourney } from '../journey.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { failure } from '../page-parts.ts'
+import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
+import { ComparisonResult } from './comparison-result.ts'
+import { Edit } from './edit.ts'
+import { ProbeFindings } from './probe-findings.ts'
+
+type Step = Journey['step']
+
+type Props = Readonly<{
+  session: Session
+  journey: KeptJourney
+  /** The names of the upstreams. */
+  upstreams: readonly string[]
+}>
+
+/** The way to another backend: its address, a check by probes, a comparison by real requests, a swap. */
+export function AnotherBackend({ session, journey, upstreams }: Props) {
+  const { at, change, comparison } = journey
+  const { isBusy, error, run } = useWork()
+  const [first] = upstreams
+  if (session.role === 'read' || first === undefined) return null
+  const { url, checked, swap } = at
+  const step = session.role === 'all' ? at.step : 'check'
+  const upstream = at.upstream || first
+  const backend = { url, upstream }
+  const acts: Readonly<Record<Step, (form: FormData) => void>> = {
+    check: () =>
+      void run(async () => {
+        change({ checked: undefined })
+        change({ checked: await ask<CheckedUpstream>('POST', '/admin/upstreams/check', backend) })
+      }),
+    compare: (form) =>
+      comparison.begin({
+        ...backend,
+        share: fieldText(form, 'share'),
+        for: fieldText(form, 'for'),
+      }),
+    swap: (form) => change({ swap: swapIn(form, url) }),
+  }
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    acts[step](new FormData(event.target as HTMLFormElement))
+  }
+  return html`
+    <section class="card">
+      <h2>Another backend</h2>
+      <form onSubmit=${submit}>
+        ${addressOf(at, upstream, upstreams, change)}
+        ${
+          session.role === 'all' &&
+          html`<${Choice}
+            label="Step"
+            value=${step}
+            options=${steps}
+            choose=${(step: Step) => change({ step })}
+          />`
+        }
+        <p>${about[step]}</p>
+        <div class="tools">${fieldsOf(step, journey, isBusy)}</div>
+      </form>
+      ${error !== undefined && failure({ message: error })}
+      ${checked?.url === url && checked.upstream === upstream && html`<${ProbeFindings} checked=${checked} />`}
+      ${comparisonOf(comparison)}
+      ${
+        swap && html`<${Edit} set=${{ [`upstreams.${upstream}.swap`]: swap }} session=${session} />`
+      }
+    </section>
+  `
+}
+
+const steps: readonly (readonly [Step, string])[] = [
+  ['check', '1. Check'],
+  ['compare', '2. Compare'],
+  ['swap', '3. Swap'],
+]
+
+const about: Readonly<Record<Step, string>> = {
+  check:
+    'Sends the probes of the configuration to it and to the present one, and lists what would break for callers. It changes nothing.',
+  compare:
+    'Sends a share of the GET and HEAD requests to it as well, each after its caller has the answer, and compares. A GET that has effects has them twice if both share a database. The new backend sees callers’ ids, paths and queries. It goes on while you look at other pages, and ends when this tab is closed.',
+  swap: 'Some callers go there first, then more, then all. They come back by themselves if it fails or slows down more than the present one, and by the button Back, which is on this page until the swap is over. It begins when the file is in force on every gateway.',
+}
+
+function addressOf(
+  { url }: Journey,
+  upstream: string,
+  upstreams: readonly string[],
+  change: KeptJourney['change'],
+): Child {
+  const take = (name: 'url' | 'upstream') => (event: Event) =>
+    change({ [name]: (event.target as HTMLInputElement).value, swap: undefined })
+  return html`
+    <div class="tools">
+      <label
+        >Address
+        <input
+          type="url"
+          required
+          value=${url}
+          placeholder="http://10.0.0.9:8090"
+          onInput=${take('url')}
+        />
+      </label>
+      ${
+        upstreams.length > 1 &&
+        html`<label
+          >Upstream
+          <select value=${upstream} onInput=${take('upstream')}>
+            ${upstreams.map((name) => html`<option value=${name}>${name}</option>`)}
+          </select>
+        </label>`
+      }
+    </div>
+  `
+}
+
+/** The fields of a step, and its button. */
+function fieldsOf(
+  step: Step,
+  { comparison: { isRunning, settings } }: KeptJourney,
+  isBusy: boolean,
+) {
+  if (step === 'check')
+    return html`<button class="go" disabled=${isBusy}>${isBusy ? 'Checking …' : 'Check'}</button>`
+  if (step === 'compare')
+    return html`
+      ${text('share', 'Share', settings?.share ?? '5%')}
+      ${text('for', 'For', settings?.for ?? '10m')}
+      <button class="go" disabled=${isRunning}>${isRunning ? 'Comparing …' : 'Compare'}</button>
+    `
+  return html`
+    ${text('steps', 'Percent of callers', '1, 10, 50')} ${text('every', 'Each for', '5m')}
+    <button class="go">Show the change</button>
+  `
+}
+
+function text(name: string, label: string, value: string): Child {
+  return html`
+    <label key=${name}
+      >${label}
+      <input class="short" name=${name} required defaultValue=${value} autocomplete="off" />
+    </label>
+  `
+}
+
+function comparisonOf({
+  view,
+  isRunning,
+  isStopped,
+  error,
+  stop,
+}: KeptJourney['comparison']): Child {
+  return html`
+    ${error !== undefined && failure({ message: error })}
+    ${isRunning && html`<p><button type="button" onClick=${stop}>Stop</button></p>`}
+    ${view && html`<${ComparisonResult} view=${view} isStopped=${isStopped} />`}
+  `
+}
+
+function swapIn(form: FormData, url: string): Journey['swap'] {
+  const steps = fieldText(form, 'steps').split(/[\s,%]+/)
+  return {
+    to: [url],
+    steps: steps.filter((step) => step !== '').map(Number),
+    every: fieldText(form, 'every'),
+  }
+}
