@@ -4,6 +4,7 @@ import { startAdmin } from '../support/admin.ts'
 import {
   furnish,
   go,
+  looksWell,
   picture,
   retiring,
   saving,
@@ -55,8 +56,12 @@ test('callers that still call what goes are saved as a file, and a refusal isn�
   t.equal(files, 0)
 })
 
-test('changes are filtered by key and by operator', async (t, open) => {
+test('each change is one sentence with its values behind a fold, and filtered by key and operator', async (t, open) => {
   const { url, ask, gateway } = await startAdmin(t)
+  await gateway.stores.audit.add({
+    ...{ atMs: Date.now(), by: 'alice', what: 'config.change', subject: 'gateway.yaml' },
+    ...{ before: { 'plans.free.perMinute': 60 }, after: { 'plans.free.perMinute': 80 } },
+  })
   for (const name of ['Acme', 'Other']) {
     const { key } = await gateway.key({ name })
     await ask('POST', `/admin/keys/${key.id}/disable`)
@@ -64,6 +69,16 @@ test('changes are filtered by key and by operator', async (t, open) => {
   const page = await open(url, { place: 'audit' })
   const rows = page.getByRole('row').filter({ hasText: 'keys.disable' })
   await until(async () => (await rows.count()) === 2)
+  await page.getByText('alice raised free to 80 a minute').waitFor()
+  const change = page.getByRole('row').filter({ hasText: 'raised free' })
+  t.notOk(await change.getByRole('listitem').first().isVisible())
+  await change.getByText('config.change').press('Enter')
+  t.match(await change.getByRole('listitem').innerText(), /^plans\.free\.perMinute: 60 80$/)
+  await looksWell(t, page, 'audit-changes')
+  await page.getByRole('link', { name: 'admin disabled “Acme”' }).press('Enter')
+  await page.getByRole('cell', { name: 'admin disabled “Acme”' }).waitFor()
+  await looksWell(t, page, 'audit-key')
+  await go(page, 'audit')
   await page.getByLabel('Key', { exact: true }).fill('Acme')
   await page.keyboard.press('Enter')
   await until(async () => (await rows.count()) === 1)

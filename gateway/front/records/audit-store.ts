@@ -72,10 +72,3 @@ const entryFrom = readerOf(
     subject: Type.String(),
   }),
 )
-
-/** A line of the audit as programs are told of it. */
-export function auditView({ atMs, ...entry }: AuditEntry) {
-  return { at: new Date(atMs).toISOString(), ...entry }
-}
-
-export type AuditView = ReturnType<typeof auditView>

@@ -2,7 +2,7 @@ import { windows } from '../../../shared/windows.ts'
 import { endText } from '../../../shared/times.ts'
 import { earnedText } from '../../front/limits/ban-ends.ts'
 import type { Change } from '../../front/records/audit-store.ts'
-import { changesText, membersOf } from './changes-text.ts'
+import { changedMembers, changesText, membersOf } from './changes-text.ts'
 
 /** A change, and the name of the key that it is of; `undefined` for a change of something else. */
 export type NamedChange = Change & Readonly<{ name?: string | undefined }>
@@ -52,7 +52,8 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
   'quota.month': ({ key, old, now }) =>
     `moved the beginning of the months of ${key} from day ${text(old['monthFrom'])} to day ${text(now['monthFrom'])}`,
-  'config.change': ({ subject, old, now }) => `changed ${subject}${list(old, now)}`,
+  'config.change': ({ subject, old, now }) =>
+    limitsOfPlans(old, now) ?? `changed ${subject}${list(old, now)}`,
   'swap.begin': ({ subject }) => `began the swap of ${subject}`,
   'swap.step': ({ subject, now }) => `took the swap of ${subject} to ${stepText(now)}`,
   'swap.pause': ({ subject }) => `paused the swap of ${subject}`,
@@ -60,6 +61,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'swap.finish': ({ subject }) => `sent all callers of ${subject} to the new targets`,
   'swap.back': ({ subject, now }) => `sent all callers of ${subject} back${why(now)}`,
   'swap.refused': ({ subject, now }) => `refused the swap of ${subject}${why(now)}`,
+  'upstreams.check': ({ subject, now }) => `checked ${text(now['url'])} for ${subject}`,
   'upstreams.compare': ({ subject, now }) =>
     `began to compare ${subject} with ${text(now['url'])} by ${text(now['share'])} for ${text(now['for'])}`,
   'gateways.differ': () => 'saw that the gateways go by different configurations',
@@ -69,6 +71,21 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `signed in at the console, with the role ${text(now['role'])}, from ${text(now['address'])}`,
   'console.refused': ({ now }) =>
     `refused a wrong token at the console, from ${text(now['address'])}${now['unsaid'] ? `, and ${counted(now['unsaid'], 'other')} before` : ''}`,
+}
+
+/** The limits of plans that were raised and lowered; `undefined` if anything else has changed, too. */
+function limitsOfPlans(old: Facts['old'], now: Facts['now']): string | undefined {
+  const changes = changedMembers(old, now).map((place) => {
+    const [, plan, limit] = /^plans\.(.+)\.(\w+)$/.exec(place) ?? []
+    const window = windows.find((each) => each.limit === limit)
+    const [before, after] = [old[place], now[place]]
+    if (!window || typeof before !== 'number' || typeof after !== 'number') return undefined
+    const verb = after > before ? 'raised' : 'lowered'
+    return `${verb} ${plan} to ${after.toLocaleString('en')} ${window.each}`
+  })
+  return changes.length > 0 && changes.every((each) => each !== undefined)
+    ? changes.join(' and ')
+    : undefined
 }
 
 /** The settings of a key: without the members that follow from others. */

@@ -75,6 +75,13 @@ const sentences: readonly (readonly [
     { 'plans.free.perMinute': 40, 'cors.origins': ['https://a', 'https://b'] },
     'changed VICTIM: plans.free.perMinute 60 → 40, cors.origins none → https://a https://b',
   ],
+  [
+    'config.change',
+    { 'plans.free.perMinute': 60, 'plans.pro.perDay': 5_000 },
+    { 'plans.free.perMinute': 80, 'plans.pro.perDay': 4_000 },
+    'raised free to 80 a minute and lowered pro to 4,000 a day',
+  ],
+  ['upstreams.check', null, { url: 'http://b' }, 'checked http://b for VICTIM'],
   ['swap.step', course, course, 'took the swap of VICTIM to step 2'],
   [
     'swap.back',
@@ -117,5 +124,7 @@ t.test('audit and timeline say what was done, and --json has the values', async 
     (await run('keys', 'timeline', 'Mike')).out,
     /^\S+ \S+Z +bans\.set +eve banned “Mike” until \S+ \S+Z$/m,
   )
-  t.match(await runJson('audit', '--limit', '1'), [{ what: 'bans.lift', before: { id } }])
+  t.match(await runJson('audit', '--limit', '1'), [
+    { what: 'bans.lift', before: { id }, sentence: 'eve lifted the ban of “Mike”' },
+  ])
 })

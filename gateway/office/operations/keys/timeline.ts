@@ -53,7 +53,14 @@ export type TimelineLine =
         limit: number | null
         used: number | null
       }>)
-  | Readonly<{ at: string; what: string; by: string; before: unknown; after: unknown }>
+  | Readonly<{
+      at: string
+      what: string
+      by: string
+      sentence: string
+      before: unknown
+      after: unknown
+    }>
 
 export type KeyTimeline = Awaited<ReturnType<typeof timelineOf>>
 
@@ -80,7 +87,8 @@ export async function timelineOf(
   ])
   const lines = [
     ...refused.map((line) => ({ atMs: line.minute * minuteMs, line: refusedLine(line) })),
-    ...[...ofKey, ...ofConfig].map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
+    ...ofKey.map((entry) => ({ atMs: entry.atMs, line: changeLine(entry, key.name) })),
+    ...ofConfig.map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
   ]
   return {
     id: key.id,
@@ -111,8 +119,10 @@ function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute
   }
 }
 
-function changeLine({ atMs, what, by, before, after }: AuditEntry): TimelineLine {
-  return { at: iso(atMs), what, by, before, after }
+function changeLine(entry: AuditEntry, name?: string): TimelineLine {
+  const { atMs, what, by, before, after } = entry
+  const sentence = `${by} ${changeSentence({ ...entry, name })}`
+  return { at: iso(atMs), what, by, sentence, before, after }
 }
 
 /** How the key stands, its latest refusals in a sentence, and the lines. */
@@ -131,27 +141,16 @@ export function timelineText(timeline: KeyTimeline): string {
     ...(left > 0
       ? ['', `${left.toLocaleString('en')} earlier lines are left out; --json has them.`]
       : []),
-    ...(lines.length > 0
-      ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map((line) => rowOf(line, timeline))])]
-      : []),
+    ...(lines.length > 0 ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map(rowOf)])] : []),
   ].join('\n')
 }
 
-function rowOf(line: TimelineLine, ofKey: Pick<KeyTimeline, 'id' | 'name'>): string[] {
+function rowOf(line: TimelineLine): string[] {
   const when = timeText(Date.parse(line.at))
-  return 'count' in line
-    ? [when, line.code, whyText(line)]
-    : [when, line.what, changeText(line, ofKey)]
-}
-
-/** A change and its author in at most a line. */
-function changeText(
-  { what, by, before, after }: Extract<TimelineLine, { by: string }>,
-  { id, name }: Pick<KeyTimeline, 'id' | 'name'>,
-): string {
-  const subject = what.startsWith('config.') ? 'the configuration' : id
-  const text = `${by} ${changeSentence({ what, subject, before, after, name })}`
-  return text.length > longestChange ? `${text.slice(0, longestChange)}…` : text
+  if ('count' in line) return [when, line.code, whyText(line)]
+  const { what, sentence } = line
+  const isLong = sentence.length > longestChange
+  return [when, what, isLong ? `${sentence.slice(0, longestChange)}…` : sentence]
 }
 
 /** The number and the reason of refusals, such as `140 refusals, minute: 60 of 60 used`. */

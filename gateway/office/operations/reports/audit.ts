@@ -1,9 +1,9 @@
 import { timeText } from '../../../../shared/times.ts'
 import { keyNames } from '../../../front/keys/names.ts'
 import { dayMs } from '../../../../shared/windows.ts'
-import { auditView, type AuditEntry } from '../../../front/records/audit-store.ts'
+import type { AuditEntry } from '../../../front/records/audit-store.ts'
 import { lineCount } from '../kinds.ts'
-import { operation } from '../operation.ts'
+import { operation, type AnswerOf } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
 import { changeSentence } from '../change-sentence.ts'
 import { aligned } from '../table.ts'
@@ -13,7 +13,7 @@ export const listAudit = operation({
   at: ['GET /admin/audit'],
   summary: 'List who changed which key, ban, quota or configuration',
   details:
-    'Bans that keys have earned are listed too, by "gateway". With --json each line has the values before and after.',
+    'Bans that keys have earned are listed too, by "gateway". With --json each line has the sentence, and the values before and after.',
   parameters: {
     key: textOf('KEY', 'only changes and bans of this key'),
     days,
@@ -25,30 +25,39 @@ export const listAudit = operation({
     },
   },
   role: 'read',
-  run: async ({ stores, desks, clock }, { key, days, limit }) =>
-    stores().audit.list({
+  readsMuch: ({ limit = 0 }) => limit > 200,
+  run: async ({ stores, desks, clock }, { key, days, limit }) => {
+    const entries = await stores().audit.list({
       fromMs: dayRange(days, clock).fromDay * dayMs,
       limit,
       subject: key === undefined ? undefined : await desks().keys.subjectOf(key),
-    }),
-  json: (entries) => entries.map(auditView),
-  text: async (entries, { stores }) => {
+    })
     const ofKeys = entries.filter(({ what }) => isOfKey(what)).map(({ subject }) => subject)
-    return table(entries, await keyNames(stores().keys, ofKeys))
+    const nameOf = await keyNames(stores().keys, ofKeys)
+    return entries.map((entry) => {
+      const name = isOfKey(entry.what) ? nameOf(entry.subject) : undefined
+      return { ...entry, did: changeSentence({ ...entry, name }) }
+    })
   },
+  json: (lines) =>
+    lines.map(({ atMs, did, ...entry }) => ({
+      at: new Date(atMs).toISOString(),
+      ...entry,
+      sentence: `${entry.by} ${did}`,
+    })),
+  text: table,
 })
+
+/** A change as programs are told of it. */
+export type AuditView = AnswerOf<typeof listAudit>[number]
 
 /** Whether a change is of a key, its ban or its quota. */
 function isOfKey(what: string): boolean {
   return /^(?:keys|bans|quota)\./.test(what)
 }
 
-function table(entries: readonly AuditEntry[], nameOf: (id: string) => string): string {
-  if (entries.length === 0) return 'Nothing was changed.'
-  const rows = entries.map((entry) => {
-    const { atMs, by, what, subject } = entry
-    const name = isOfKey(what) ? nameOf(subject) : undefined
-    return [timeText(atMs), by, subject, changeSentence({ ...entry, name })]
-  })
+function table(lines: readonly (AuditEntry & Readonly<{ did: string }>)[]): string {
+  if (lines.length === 0) return 'Nothing was changed.'
+  const rows = lines.map(({ atMs, by, subject, did }) => [timeText(atMs), by, subject, did])
   return aligned([['WHEN', 'BY', 'OF', 'DID'], ...rows])
 }

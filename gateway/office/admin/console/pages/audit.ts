@@ -6,7 +6,7 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
-import type { AuditView } from '../../../../front/records/audit-store.ts'
+import type { AuditView } from '../../../operations/reports/audit.ts'
 
 /** The audit log. */
 export function Audit() {
@@ -36,13 +36,8 @@ export function Audit() {
         'The latest changes and bans, the newest first',
         [
           { name: 'When', cell: ({ at }: AuditView) => time(at) },
-          { name: 'By', cell: ({ by }: AuditView) => by },
-          { name: 'What', cell: ({ what }: AuditView) => what },
-          { name: 'Of', cell: subjectOf },
-          {
-            name: 'Before and after',
-            cell: ({ before, after }: AuditView) => differences(before, after),
-          },
+          { name: 'What', cell: sentenceOf },
+          { name: 'In detail', cell: rawChange },
         ],
         shown,
       )
@@ -50,28 +45,31 @@ export function Audit() {
   )
 }
 
-function subjectOf({ what, subject }: AuditView): Child {
+function sentenceOf({ what, subject, sentence }: AuditView): Child {
   const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
-  return isOfKey ? html`<a href=${`#/keys/${subject}`}>${subject}</a>` : subject
+  return isOfKey ? html`<a href=${`#/keys/${subject}`}>${sentence}</a>` : sentence
 }
 
-/** The changed members, each with its value before and after. */
-export function differences(before: unknown, after: unknown): Child {
+/** A change as the audit has it, behind a fold: the changed members, each with its value before and after. */
+export function rawChange({ what, before, after }: Omit<AuditView, 'subject'>): Child {
   const [old, now] = [membersOf(before), membersOf(after)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
   const changed = names.filter(
     (name) => JSON.stringify(old[name] ?? null) !== JSON.stringify(now[name] ?? null),
   )
   return html`
-    <ul class="plain">
-      ${changed.map(
-        (name) => html`
-          <li>
-            ${name}:${name in old ? html` <del>${valueText(name, old[name])}</del>` : ''}${name in now ? html` <ins>${valueText(name, now[name])}</ins>` : ''}
-          </li>
-        `,
-      )}
-    </ul>
+    <details>
+      <summary>${what}</summary>
+      <ul class="plain">
+        ${changed.map(
+          (name) => html`
+            <li>
+              ${name}:${name in old ? html` <del>${valueText(name, old[name])}</del>` : ''}${name in now ? html` <ins>${valueText(name, now[name])}</ins>` : ''}
+            </li>
+          `,
+        )}
+      </ul>
+    </details>
   `
 }
 

@@ -8,7 +8,7 @@ import { table, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
-import { differences } from './audit.ts'
+import { rawChange } from './audit.ts'
 
 /** The lines of the timeline that are shown at first. */
 const firstLines = 20
@@ -28,7 +28,7 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
 
 const lineColumns = [
   { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
-  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : line.what) },
+  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
   {
     name: 'How often',
     isNumber: true,
@@ -37,7 +37,7 @@ const lineColumns = [
   {
     name: 'Why',
     cell: (line: TimelineLine) => {
-      if (!('count' in line)) return html`by ${line.by} ${differences(line.before, line.after)}`
+      if (!('count' in line)) return line.sentence
       const { limit, used } = line
       const why = reasonText(line)
       return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`

@@ -5,23 +5,28 @@ import type { Finding } from '../../../compare/probe.ts'
 
 /** What probes have told of another backend. */
 export function ProbeFindings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
-  const names = [...new Set(findings.flatMap((finding) => Object.keys(finding)))]
+  const breaks = findings.some((finding) => finding.breaks.length > 0)
+  const verdict = breaks
+    ? 'It would break something for callers.'
+    : 'Not everything could be compared.'
   return html`
     <p class=${`banner ${fit ? 'good' : 'bad'}`} role="status">
-      ${fit ? 'Nothing would break.' : 'It would break something for callers.'}
+      ${fit ? 'Nothing would break.' : verdict}
     </p>
     ${table(
       'What was found',
-      names.map((name) => ({
-        name,
-        cell: (finding: Finding) => textOf(Reflect.get(finding, name)),
-      })),
+      [
+        { name: 'Probe', cell: ({ probe }: Finding) => html`<code>${probe}</code>` },
+        { name: 'Expected', cell: ({ expected }: Finding) => expected },
+        { name: 'Got', cell: ({ got }: Finding) => got },
+        { name: 'ms', isNumber: true, cell: ({ milliseconds }: Finding) => milliseconds },
+        {
+          name: 'Would break',
+          cell: ({ breaks, note }: Finding) =>
+            breaks.concat(note ?? []).join('; ') || html`<span class="quiet">nothing</span>`,
+        },
+      ],
       findings,
     )}
   `
-}
-
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join('; ')
-  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 }
