@@ -200,7 +200,10 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
 
   t.strictSame(await commandJson('config', 'running'), json(await ask('GET', '/admin/config')))
   const inForce = await command('config', 'running')
-  t.match(inForce.out, /^The gateway uses \S+gateway\.yaml \(\w+\), since 2\S+ \S+Z\.\n\nlisten:/)
+  t.match(
+    inForce.out,
+    /^The gateway uses \S+gateway\.yaml \(\w+\), since 2\S+ \S+Z\.\nadmin\.save is on by default here, because .*\.\n\nlisten:/,
+  )
 
   t.match(await command('config', 'reload'), {
     code: 0,
