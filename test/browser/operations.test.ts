@@ -166,7 +166,7 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   await send.press('Enter')
   await until(async () => /Cap inside its account\s+900 a month/.test(await factsOf(page)))
   t.strictSame((await batch())?.cap, { perMonth: 900 })
-  await page.getByText(/cap: 70 an hour 900 a month/).waitFor()
+  await page.getByText(/cap an hour 70 → none, cap a month none → 900/).waitFor()
   await button.press('Enter')
   await cap.getByLabel('A month').fill('')
   await send.press('Enter')

@@ -4,7 +4,12 @@ import { timeText } from '../../../shared/times.ts'
 /** Words for members whose names say less. */
 const words: Readonly<Record<string, string>> = {
   until: 'end of the plan',
-  ...Object.fromEntries(windows.map(({ limit, each }) => [`limits.${limit}`, `limit ${each}`])),
+  ...Object.fromEntries(
+    windows.flatMap(({ limit, each }) => [
+      [`limits.${limit}`, `limit ${each}`],
+      [`cap.${limit}`, `cap ${each}`],
+    ]),
+  ),
   'limits.until': 'end of the limits',
   expiresAt: 'expiry',
   oldTokenUntil: 'end of the old token',

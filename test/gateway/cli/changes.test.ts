@@ -34,6 +34,12 @@ const sentences: readonly (readonly [
     { plan: 'free' },
     'ended what “Mike” had for a time: plan pro → free',
   ],
+  [
+    'keys.change',
+    { ...mike, cap: { perHour: 70 } },
+    { ...mike, cap: { perMonth: 900 } },
+    'changed “Mike”: cap an hour 70 → none, cap a month none → 900',
+  ],
   ['keys.disable', mike, { ...mike, state: 'disabled' }, 'disabled “Mike”'],
   ['keys.enable', mike, mike, 'enabled “Mike”'],
   ['keys.revoke', mike, mike, 'revoked “Mike”'],
