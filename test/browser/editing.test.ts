@@ -114,6 +114,10 @@ test('the page has the text in force, with the check of a change, its lines, and
   admin.write((now) => `${now}# of somebody else\n`)
   await admin.ask('POST', '/admin/config/reload')
   await until(async () => (await unchanged.inputValue()).endsWith('# of somebody else\n'), 10_000)
+  admin.write((now) => `${now}plams: {}\n`)
+  await admin.ask('POST', '/admin/config/reload')
+  await other.getByRole('alert').getByText('plams').first().waitFor()
+  await until(async () => (await unchanged.inputValue()).endsWith('plams: {}\n'), 10_000)
   t.match(await field.inputValue(), 'perMinute: 61', 'a draft stays')
 
   const bobs = await open(admin.url, { place: 'configuration', token: 'the-token-of-bob' })

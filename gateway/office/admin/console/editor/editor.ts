@@ -37,7 +37,7 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
   useEffect(() => {
     if (!mayRead || isChanged(draft.current)) return
     load().catch((thrown: unknown) => setError(messageOf(thrown)))
-  }, [mayRead, config.hash])
+  }, [mayRead, config.hash, String(config.mistakes)])
   const { checked, isSlow } = useCheck(text)
   const lines = (checked?.text === text ? checked.result?.mistakes : undefined)?.map(
     (each) => placeOf(each)?.line ?? 0,
