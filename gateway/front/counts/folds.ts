@@ -14,8 +14,8 @@ export function countEnded(ended: Ended, counts: RequestCounts): void {
   countAnswer(ended, meters.refusals)
   if (ended.record.act) return
 
-  measure(ended, meters.own)
   counts.liveCounts.count(ended)
+  measure(ended, meters.own)
   counts.timeline.count(ended)
   if (ended.record.refusal || ended.status >= firstFailure) {
     counts.recentRefusals.keep(ended, pathOf(ended.request))

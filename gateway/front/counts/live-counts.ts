@@ -2,7 +2,9 @@ import type { Clock } from '../../../shared/clock.ts'
 import { isWindowName } from '../../../shared/windows.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { firstFailure, type Ended } from './ended.ts'
+import { LatestByRoute } from './latest-by-route.ts'
 import { LiveSums } from './live-sums.ts'
+import type { RouteMeter } from './meters.ts'
 import { outcomes, type LiveOutcome } from './sum-rows.ts'
 import { RefusedKeys, refusers } from './refused-keys.ts'
 
@@ -16,23 +18,44 @@ const refuserAt = outcomes.map((outcome) => {
   return refusers.indexOf(isNamed ? outcome : 'other')
 })
 
-/** The sums of this gateway's latest requests, and the keys that it refused most in the last minute. */
+export type LiveCountsOptions = Readonly<{
+  clock: Clock
+  ticks?: Clock
+  /** The meters of routes. */
+  routes: ReadonlyMap<string, RouteMeter>
+}>
+
+type CountedEnd = Pick<Ended, 'record' | 'status' | 'endedAtMs'> & {
+  readonly route: Pick<Ended['route'], 'meter'>
+}
+
+/** The sums of this gateway's latest requests, those by route, and the keys that it refused most in the last minute. */
 export class LiveCounts {
   readonly sums: LiveSums
+  readonly byRoute: LatestByRoute
   readonly refusedKeys = new RefusedKeys()
 
-  constructor(options: Readonly<{ clock: Clock; ticks?: Clock }>) {
-    this.sums = new LiveSums(options)
+  constructor(options: LiveCountsOptions) {
+    const byRoute = new LatestByRoute(options.routes)
+    this.byRoute = byRoute
+    this.sums = new LiveSums({ ...options, begins: (second) => byRoute.begin(second) })
   }
 
-  count({ record, status, endedAtMs }: Pick<Ended, 'record' | 'status' | 'endedAtMs'>): void {
+  /** Counts a request before the meter of its route measures it: its second may begin a minute of all routes. */
+  count({ record, route: { meter }, status, endedAtMs }: CountedEnd): void {
     const outcome = placeOf(record)
     this.sums.count(record, outcome, endedAtMs)
     if (!record.refusal) {
-      if (status >= firstFailure) this.sums.countBackendFailure()
+      if (status < firstFailure) return
+      this.sums.countBackendFailure()
+      meter.failed++
       return
     }
-    if (outcome === at.failed) return
+    if (outcome === at.failed) {
+      meter.failed++
+      return
+    }
+    meter.refused++
     const known = record.caller ?? record.turnedAway
     if (!known) return
     this.refusedKeys.count(known, refuserAt[outcome] ?? 0, this.sums.second)

@@ -22,6 +22,8 @@ export type LiveSumsOptions = Readonly<{
   clock: Clock
   /** A monotonic clock in milliseconds, the one of `count`; tests pass one that they move. */
   ticks?: Clock
+  /** Called with a second before its first request is counted. */
+  begins?: (second: number) => void
 }>
 
 /**
@@ -35,6 +37,7 @@ export class LiveSums {
   readonly #sums = new Float64Array(numbersOfRow)
   readonly #ticks: Clock
   readonly #offsetMs: number
+  readonly #begins: LiveSumsOptions['begins']
   /** The second that is being counted, its row, and its end by `ticks`. */
   #second = noSecond
   #row = 0
@@ -42,7 +45,8 @@ export class LiveSums {
   /** The last second that was closed. */
   #closed = noSecond
 
-  constructor({ clock, ticks = () => performance.now() }: LiveSumsOptions) {
+  constructor({ clock, ticks = () => performance.now(), begins }: LiveSumsOptions) {
+    this.#begins = begins
     this.#ticks = ticks
     this.#offsetMs = clock() - ticks()
   }
@@ -112,6 +116,7 @@ export class LiveSums {
     this.#second = Math.max(Math.floor((nowMs + this.#offsetMs) / 1_000), this.#closed + 1)
     this.#row = this.#seconds.rowOf(this.#second)
     this.#endsAtMs = (this.#second + 1) * 1_000 - this.#offsetMs
+    this.#begins?.(this.#second)
   }
 
   #closeSecond(): void {

@@ -21,6 +21,9 @@ export class Counts {
 export class RouteMeter {
   readonly answers = new Counts()
   readonly durations = new Histogram(metricBounds)
+  /** Its refusals below 500, and its answers from there on. */
+  refused = 0
+  failed = 0
 }
 
 /** The classes of a target's answers: by the first digit of the status, or `none` without an answer. */

@@ -72,7 +72,7 @@ export function openCounts(options: RequestCountsOptions): RequestCounts {
     peaks,
     nearLimits: new NearLimits(nearLimit),
     recentRefusals: refusals,
-    liveCounts: new LiveCounts({ clock }),
+    liveCounts: new LiveCounts({ clock, routes: meters.routes }),
     flushCounts: () => writer.flush(),
   }
 }

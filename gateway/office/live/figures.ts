@@ -8,13 +8,15 @@ import type { Member, MemberConfig } from '../../front/fleet/store.ts'
 import type { LiveCounts } from '../../front/counts/live-counts.ts'
 import type { RefusedKey, Refuser } from '../../front/counts/refused-keys.ts'
 import { holderOf } from '../../front/counts/use.ts'
+import type { RouteFigures } from '../../front/counts/latest-by-route.ts'
 import { numbersOfRow } from '../../front/counts/sum-rows.ts'
 
 /** The kind of the question for live figures. */
 export const liveKind = 'live'
 
-/** The most refused keys and the most refusals that one gateway tells at a time. */
+/** The most refused keys, routes and refusals that one gateway tells at a time. */
 const mostKeys = 50
+const mostRoutes = 50
 export const mostRefusals = 50
 
 /** A question for live figures: what the asker knows of each gateway, by the ids of their processes. */
@@ -51,6 +53,8 @@ export type Figures = Readonly<{
   refusals: readonly LatestRefusal[]
   refusal: number
   refusedKeys: readonly RefusedKeyFigures[]
+  /** Absent in the answers of former versions. */
+  routes?: readonly RouteFigures[]
   targets: readonly TargetFigures[]
   /** Whether the store could be asked last. */
   isReachable: boolean
@@ -72,7 +76,7 @@ export type ReadFigures = (question: LiveQuestion) => Figures
 export function figuresReader(options: FiguresOptions): ReadFigures {
   const { counts, recentRefusals, isReachable, targets } = options
   return ({ known, seconds, minutes }) => {
-    const { sums, refusedKeys } = counts
+    const { sums, byRoute, refusedKeys } = counts
     const { id, name, config } = options.self()
     const before = known[id]
     const { nowMs } = sums
@@ -92,6 +96,7 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
         .map((refusal) => refusalView(refusal, name)),
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
+      routes: byRoute.top(mostRoutes, Math.floor(nowMs / 1_000)),
       targets: targets(),
       isReachable: isReachable(),
       config: config ? configView(config) : null,
@@ -163,6 +168,11 @@ const areFigures: (answer: unknown) => boolean = checkerOf(
     refusal: number,
     refusedKeys: Type.Array(
       Type.Object({ key: text, window: Type.Union([text, Type.Null()]), count: number }),
+    ),
+    routes: Type.Optional(
+      Type.Array(
+        Type.Object({ route: text, refused: number, failed: number, times: Type.Array(number) }),
+      ),
     ),
     targets: Type.Array(Type.Object({ upstream: text, target: text })),
     isReachable: Type.Boolean(),

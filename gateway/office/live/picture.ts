@@ -1,16 +1,23 @@
+import { metricBounds, within } from '../../front/counts/histogram.ts'
+import { byTrouble, requestsOf, type RouteFigures } from '../../front/counts/latest-by-route.ts'
 import { byConfiguration } from '../../front/fleet/in-force.ts'
+import { keptMinutes, keptSeconds } from '../../front/counts/live-sums.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
 import type { Figures, RefusedKeyFigures, LatestRefusal } from './figures.ts'
 
-/** The most refused keys of a picture. */
+/** The most refused keys, and the most routes, of a picture. */
 const mostKeys = 20
+const mostRoutes = 20
 
-/** The ranges of a picture's rows, and the seconds of a row. */
-export const ranges = { '15m': 1, day: 60 } as const
+/** The ranges of a picture's rows: the seconds of a row, and their number. */
+export const ranges = {
+  '15m': { step: 5, rows: keptSeconds / 5 },
+  day: { step: 60, rows: keptMinutes },
+} as const
 
 export type LiveRange = keyof typeof ranges
 
-/** The sums of one second or one minute; `at` is its beginning, in Unix seconds. */
+/** The sums of 5 seconds or of a minute; `at` is its beginning, in Unix seconds. */
 export type LiveRow = Readonly<{ at: number }> & SumsView
 
 /** The live figures of a fleet, as programs get them. */
@@ -21,6 +28,8 @@ export type Picture = Readonly<{
   store: Readonly<{ reachable: boolean; without: readonly string[] }>
   configs: ReturnType<typeof configsOf>
   targets: ReturnType<typeof targetsOf>
+  /** Of the last 15 minutes. */
+  routes: ReturnType<typeof routesOf>
   refusedKeys: readonly RefusedKeyFigures[]
   /** The newest at the end. */
   refusals: readonly LatestRefusal[]
@@ -41,6 +50,7 @@ export function presentOf(all: readonly Figures[]) {
     store: { reachable: without.length === 0, without: without.sort() },
     configs: configsOf(all),
     targets: targetsOf(all),
+    routes: routesOf(all),
     refusedKeys: keysOf(all),
   }
 }
@@ -78,4 +88,24 @@ function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
     byKey.set(name, { ...refusedKey, count: refusedKey.count + (byKey.get(name)?.count ?? 0) })
   }
   return [...byKey.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
+}
+
+/** The requests of each route at all gateways together, those with the most failures first. */
+function routesOf(all: readonly Figures[]) {
+  const byRoute = new Map<string, RouteFigures>()
+  for (const { route, refused, failed, times } of all.flatMap(({ routes = [] }) => routes)) {
+    const sum = byRoute.get(route)
+    byRoute.set(route, {
+      route,
+      refused: refused + (sum?.refused ?? 0),
+      failed: failed + (sum?.failed ?? 0),
+      times: times.map((count, bucket) => count + (sum?.times[bucket] ?? 0)),
+    })
+  }
+  return [...byRoute.values()].sort(byTrouble).slice(0, mostRoutes).map(routeView)
+}
+
+function routeView({ route, refused, failed, times }: RouteFigures) {
+  const p = (share: number): number => within(metricBounds, times, share) ?? 0
+  return { route, requests: requestsOf({ times }), refused, failed, p50: p(0.5), p99: p(0.99) }
 }

@@ -1,4 +1,3 @@
-import { keptMinutes, keptSeconds } from '../../front/counts/live-sums.ts'
 import { presentOf, ranges, type LiveRange, type LiveRow, type Picture } from './picture.ts'
 import { numbersOfRow, SumRows, sumsView, type SumsView } from '../../front/counts/sum-rows.ts'
 import {
@@ -12,6 +11,9 @@ import {
 /** How long a gateway may be silent before a question leaves out what is known of it. */
 const silentRounds = 60
 
+/** The kept seconds: the last minute, and those that gateways may tell later or earlier than others. */
+const lastSeconds = 120
+
 /** One gateway in a view: how far its answers have come, and the difference of its seconds to ours. */
 type Gateway = { known: Known; shift: number; figures: Figures; round: number }
 
@@ -21,8 +23,8 @@ export type Mark = Readonly<{ round: number; refusals: number; listed: number }>
 /** The sums of a whole fleet, put together from the figures of its gateways, each second of each gateway once. */
 export class LiveView {
   readonly #range: LiveRange
-  readonly #seconds = new SumRows(keptSeconds)
-  readonly #minutes: SumRows | undefined
+  readonly #seconds = new SumRows(lastSeconds)
+  readonly #rows: SumRows
   readonly #gateways = new Map<string, Gateway>()
   /** The round in which each row has changed last. */
   readonly #changed: Uint32Array
@@ -35,7 +37,7 @@ export class LiveView {
 
   constructor(range: LiveRange) {
     this.#range = range
-    this.#minutes = range === 'day' ? new SumRows(keptMinutes) : undefined
+    this.#rows = new SumRows(ranges[range].rows)
     this.#changed = new Uint32Array(this.#rows.size)
   }
 
@@ -52,7 +54,7 @@ export class LiveView {
   question(seconds: number): LiveQuestion {
     const recent = [...this.#gateways].filter(([, { round }]) => this.#round - round < silentRounds)
     const known = Object.fromEntries(recent.map(([id, { known }]) => [id, known]))
-    return { known, seconds, minutes: this.#minutes !== undefined }
+    return { known, seconds, minutes: this.#range === 'day' }
   }
 
   /** Takes the answers to a question to `asked` gateways; `nowMs` is this gateway's own time. */
@@ -63,11 +65,15 @@ export class LiveView {
     for (const figures of answers) {
       const before = this.#gateways.get(figures.id)
       const shift = before?.shift ?? Math.round((nowMs - figures.nowMs) / 1_000)
-      if (!before) for (const row of figures.minutes) this.#addMinute(row, shift)
+      const minutes = before || this.#range !== 'day' ? [] : figures.minutes
+      for (const row of minutes) this.#addRow((row[0] ?? 0) + Math.round(shift / 60), row)
       for (const row of figures.seconds) {
         const [second = 0] = row
         if (before && second <= before.known.second) continue
-        this.#addSecond(row, shift, before !== undefined || figures.minutes.length === 0)
+        this.#seconds.add(second + shift, row, 1)
+        // Those minutes have it already.
+        if (minutes.length > 0) continue
+        this.#addRow(Math.floor((second + shift) / ranges[this.#range].step), row)
       }
       this.#counted += before ? figures.refusal - before.known.refusal : figures.refusals.length
       news.push(...figures.refusals)
@@ -101,24 +107,10 @@ export class LiveView {
     }
   }
 
-  get #rows(): SumRows {
-    return this.#minutes ?? this.#seconds
-  }
-
-  #addSecond(row: readonly number[], shift: number, isOfMinutes: boolean): void {
-    const [second = 0] = row
-    this.#note(this.#seconds, this.#seconds.add(second + shift, row, 1))
-    if (isOfMinutes) this.#addMinute([Math.floor((second + shift) / 60), ...row.slice(1)], 0)
-  }
-
-  #addMinute(row: readonly number[], shift: number): void {
-    if (!this.#minutes) return
-    const minute = (row[0] ?? 0) + Math.round(shift / 60)
-    this.#note(this.#minutes, this.#minutes.add(minute, row, 1))
-  }
-
-  #note(rows: SumRows, row: number): void {
-    if (rows === this.#rows && row >= 0) this.#changed[row] = this.#round
+  /** Adds the sums behind a number to a row of the range. */
+  #addRow(number: number, sums: readonly number[]): void {
+    const row = this.#rows.add(number, sums, 1)
+    if (row >= 0) this.#changed[row] = this.#round
   }
 
   #refusalsSince(since: Mark | undefined): readonly LatestRefusal[] {
@@ -127,7 +119,7 @@ export class LiveView {
   }
 
   #rangeSince(second: number, round: number): NonNullable<Picture['range']> {
-    const step = ranges[this.#range]
+    const { step } = ranges[this.#range]
     const rows = this.#rows
     const last = Math.floor(second / step)
     const first = last - rows.size + 1

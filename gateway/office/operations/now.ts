@@ -13,13 +13,14 @@ export const now = ofGateway({
   at: ['GET /admin/live'],
   summary: 'Show the last minute of all gateways: requests, refusals, times, targets',
   details:
-    'Asks the running gateway, which asks the others. Each gateway keeps the sums of its last 15 minutes by second and ' +
-    'of its last day by minute. The keys that were refused most are those of the last minute.',
+    'Asks the running gateway, which asks the others. Each gateway keeps the sums of its last 15 minutes and of its last ' +
+    'day. Routes are those of the last 15 minutes, with all durations; those that fail come first. The keys that were ' +
+    'refused most are those of the last minute.',
   parameters: {
     range: {
       kind: liveRange,
       value: 'RANGE',
-      help: 'also the sums of the last 15m or day; with --json, by second or by minute',
+      help: 'also the sums of the last 15m or day; with --json, by 5 seconds or by minute',
     },
   },
   role: 'read',
@@ -29,6 +30,7 @@ export const now = ofGateway({
     [
       heading(picture),
       sums(picture),
+      routes(picture),
       targets(picture),
       refusedKeys(picture),
       ...troubles(picture).map((trouble) => printable(trouble)),
@@ -68,8 +70,18 @@ function sums({ lastMinute, range }: Picture): string {
   return aligned([heads, ...rows, own, upstream])
 }
 
-function timesText(latency: LatencyView | null): string {
-  return latency ? `${latency.p50}, ${latency.p99} ms` : '-'
+function timesText(times: Pick<LatencyView, 'p50' | 'p99'> | null): string {
+  return times ? `${times.p50}, ${times.p99} ms` : '-'
+}
+
+function routes({ routes }: Picture): string {
+  if (routes.length === 0) return ''
+  const rows = routes.map(({ route, requests, refused, failed, ...times }) => [
+    route,
+    ...[requests, refused, failed].map((count) => count.toLocaleString('en')),
+    timesText(times),
+  ])
+  return aligned([['ROUTE', 'REQUESTS IN 15 MINUTES', 'REFUSED', 'FAILED', 'P50, P99'], ...rows])
 }
 
 function targets({ targets }: Picture): string {

@@ -12,7 +12,8 @@ t.test('a fault in a round of live figures ends neither the rounds nor the proce
   const told: unknown[] = []
   let [faults, heard] = [0, 0]
   const watching = new Watching({
-    ...{ counts: new LiveCounts({ clock: Date.now }), recentRefusals: new RecentRefusals(0) },
+    counts: new LiveCounts({ clock: Date.now, routes: new Map() }),
+    recentRefusals: new RecentRefusals(0),
     self: () => {
       if (faults < 2) throw new Error(`fault ${++faults}`)
       return self.memberOf('a store')

@@ -20,6 +20,7 @@ const plain = {
   refusals: [{ time: '2026-06-15T12:00:00.000Z' }],
   refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
   targets: [{ upstream: 'animals', target: 'http://a', healthy: true }],
+  routes: [{ route: '/v1/*', refused: 0, failed: 0, times: [1] }],
   isReachable: true,
   config: { hash: 'abc', sharedHash: 'abc', refuses: null },
 }
@@ -33,7 +34,7 @@ t.test('an answer with members of other types is left out, or makes a picture', 
   if (!figuresFrom(plain) || !other) throw new Error('both are answers')
   const answers = odd.flatMap((value) => [
     ...Object.keys(plain).map((name) => ({ ...plain, [name]: value })),
-    ...(['refusals', 'refusedKeys', 'targets'] as const).flatMap((list) =>
+    ...(['refusals', 'refusedKeys', 'targets', 'routes'] as const).flatMap((list) =>
       Object.keys(plain[list][0] ?? {}).map((name) => ({
         ...plain,
         [list]: [{ ...plain[list][0], [name]: value }, ...plain[list]],

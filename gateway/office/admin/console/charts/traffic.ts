@@ -15,7 +15,7 @@ const above = 8
 
 /** How the ranges are drawn: seconds of a row, seconds between the times below, and seconds of a line of the table. */
 const shapes = {
-  '15m': { span: 900, step: 1, tick: 180, line: 60, unit: 'minute' },
+  '15m': { span: 900, step: 5, tick: 180, line: 60, unit: 'minute' },
   day: { span: 86_400, step: 60, tick: 14_400, line: 3_600, unit: 'hour' },
 } as const
 
