@@ -25,7 +25,7 @@ test('each page reads well with nothing to show', async (t, open) => {
     expected: /^40[04] GET \/admin\/(?:(?:keys|usage)\/%25|deprecations$)/,
   })
   const said: Readonly<Record<(typeof places)[number], RegExp>> = {
-    now: /No requests yet.*curl http/s,
+    now: /First steps.*curl http/s,
     keys: /There are no keys yet.*tollgate keys create/s,
     plans: /free\s+60\s+1,000/,
     backends: /animals/,

@@ -144,7 +144,7 @@ function contentOf(
       ? html`<${Key} key=${id} id=${id} session=${session} />`
       : html`<${Keys} key=${pageState.search} session=${session} ...${pageState} />`
   }
-  if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} />`
+  if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} session=${session} />`
   if (pageName === 'plans' && id)
     return html`<${PlanPage} key=${id} name=${id} session=${session} />`
   if (pageName === 'requests' && id)

@@ -15,7 +15,7 @@ const silenceMs = 5_000
 const pauseMs = 1_000
 
 /** The latest refusals that a page keeps. */
-const keptRefusals = 50
+const keptRefusals = 500
 
 /** Follows `GET /admin/live` while the page is visible and not paused. A failure keeps the figures, and is told beside them. */
 export function useLive(range: LiveRange, isPaused: boolean): Loaded<Live> {

@@ -2,10 +2,9 @@ import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../gateway-clock.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
-import { roundSteps, useWidth } from './scale.ts'
+import { left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'
 
 const height = 140
-const left = 44
 const below = 20
 const above = 8
 
@@ -32,7 +31,7 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
   const drawn = lastDays(span).map((day) => ({ day, counts: byDay.get(day) ?? [] }))
   return html`
     <figure class="chart">
-      <div ref=${ref} class="drawing low">
+      <div ref=${ref} class="drawing">
         ${
           width > 0 &&
           html`<svg width=${width} height=${height} role="img" aria-label=${summary}>
@@ -42,16 +41,8 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
       </div>
       <figcaption>
         <ul class="legend">
-          ${parts.map(
-            ({ name, label }, i) => html`
-              <li>
-                <svg class="swatch" width="12" height="12" aria-hidden="true">
-                  <rect class=${`part-${name}`} width="12" height="12" rx="3" />
-                </svg>
-                <span>${label}</span>
-                <b>${count(sum(drawn.map(({ counts }) => counts[i] ?? 0)))}</b>
-              </li>
-            `,
+          ${parts.map(({ name, label }, i) =>
+            legendItem(name, label, count(sum(drawn.map(({ counts }) => counts[i] ?? 0)))),
           )}
         </ul>
       </figcaption>
@@ -82,12 +73,7 @@ function bars(days: readonly Day[], parts: readonly DayPart[], width: number): C
   const wide = (width - left) / days.length
   const first = days[0]?.day ?? ''
   return html`
-    ${steps.map(
-      (value) => html`
-        <line class="grid" x1=${left} x2=${width} y1=${y(value)} y2=${y(value)} />
-        <text class="axis" x=${left - 6} y=${y(value) + 4} text-anchor="end">${short(value)}</text>
-      `,
-    )}
+    ${stepLines(steps, width, y)}
     ${days.map(({ day, counts }, column) =>
       parts.map(({ name }, i) => {
         const from = sum(counts.slice(0, i))
@@ -123,10 +109,4 @@ export function lastDays(span: number): readonly string[] {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, each) => all + each, 0)
-}
-
-/** A number on an axis, such as 20k. */
-function short(value: number): string {
-  if (value >= 1e6) return `${value / 1e6}M`
-  return value >= 10_000 ? `${value / 1e3}k` : count(value)
 }

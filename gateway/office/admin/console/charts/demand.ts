@@ -2,10 +2,9 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { roundSteps, useWidth } from './scale.ts'
+import { left, roundSteps, stepLines, useWidth } from './scale.ts'
 
 const height = 190
-const left = 44
 const below = 24
 const above = 18
 
@@ -31,7 +30,7 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
   return html`
     <figure class="chart">
       <h2>Highest use ${unit} of each quota</h2>
-      <div ref=${ref} class="drawing low">
+      <div ref=${ref} class="drawing">
         ${
           width > 0 &&
           html`<svg
@@ -97,12 +96,7 @@ function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
   const x = (use: number): number => left + (use / most) * (width - left - 10)
   const y = (quotas: number): number => above + (height - above - below) * (1 - quotas / top)
   return html`
-    ${steps.map(
-      (value) => html`
-        <line class="grid" x1=${left} x2=${width} y1=${y(value)} y2=${y(value)} />
-        <text class="axis" x=${left - 6} y=${y(value) + 4} text-anchor="end">${count(value)}</text>
-      `,
-    )}
+    ${stepLines(steps, width, y)}
     ${roundSteps(most).map(
       (use) => html`
         <text

@@ -1,4 +1,5 @@
-import { percent, refusedOf } from '../charts/outcomes.ts'
+import { overMark, percent, refusedOf } from '../charts/outcomes.ts'
+import { rate } from '../charts/traffic.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
@@ -40,31 +41,41 @@ export function troublesOf({ gateways, store, configs }: Picture): Child {
   `
 }
 
-/** The last minute in five numbers. */
+/** The last minute in five numbers; those over their marks say so. */
 export function strip(sums: SumsView): Child {
-  const { requests, failed, backendFailed, own, upstream } = sums
-  const times = (latency: SumsView['own']): [value: string, more: string] =>
-    latency ? [`p50 ${latency.p50} ms`, `p99 ${latency.p99} ms`] : ['–', '']
-  const tiles: readonly (readonly [name: string, value: string, more: string, isBad?: boolean])[] =
+  const { requests, failed, backendFailed } = sums
+  const [refused, allFailed] = [refusedOf(sums), failed + backendFailed]
+  const times = (name: string, of: 'own' | 'upstream'): Tile => {
+    const { p50, p99, count: requests } = sums[of] ?? nothing
+    const mark = overMark(of, p99, requests)
+    return [name, requests ? `p50 ${p50} ms` : '–', requests > 0 && `p99 ${p99} ms`, mark]
+  }
+  const share = (part: number, name: 'refused' | 'failed'): Child =>
+    overMark(name, part / requests, requests)
+  const tiles: readonly Tile[] = [
+    ['Requests', `${rate(requests / 60)} a second`, `${count(requests)} in the last minute`],
     [
-      ['Requests', `${perSecond(requests / 60)} a second`, `${count(requests)} in the last minute`],
-      ['Refused', percent(refusedOf(sums), requests), `${count(refusedOf(sums))} requests`],
-      [
-        'Failed',
-        percent(failed + backendFailed, requests),
-        `${count(failed)} by us, ${count(backendFailed)} by backends`,
-        failed + backendFailed > 0,
-      ],
-      ['Gateway overhead', ...times(own)],
-      ['Backends’ time', ...times(upstream)],
-    ]
+      'Refused',
+      percent(refused, requests),
+      `${count(refused)} requests`,
+      share(refused, 'refused'),
+    ],
+    [
+      'Failed',
+      percent(allFailed, requests),
+      `${count(failed)} by us, ${count(backendFailed)} by backends`,
+      share(allFailed, 'failed'),
+    ],
+    times('Gateway overhead', 'own'),
+    times('Backends’ time', 'upstream'),
+  ]
   return html`
     <dl class="strip">
       ${tiles.map(
-        ([name, value, more, isBad]) => html`
-          <div class=${isBad ? 'tile bad' : 'tile'}>
+        ([name, value, more, mark]) => html`
+          <div class="tile">
             <dt>${name}</dt>
-            <dd><b>${value}</b> <span class="quiet">${more}</span></dd>
+            <dd><b>${value}</b> <span class="quiet">${more}</span>${mark}</dd>
           </div>
         `,
       )}
@@ -72,6 +83,6 @@ export function strip(sums: SumsView): Child {
   `
 }
 
-function perSecond(rate: number): string {
-  return rate > 0 && rate < 10 ? rate.toFixed(1) : count(Math.round(rate))
-}
+type Tile = readonly [name: string, value: string, more: Child, mark?: Child]
+
+const nothing = { p50: 0, p99: 0, count: 0 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { summaryOf } from '../charts/traffic-numbers.ts'
-import { Traffic } from '../charts/traffic.ts'
+import { Latency, summaryOf, Traffic } from '../charts/traffic.ts'
+import type { Session } from '../api.ts'
 import { Choice } from '../controls.ts'
 import { useData, type Loaded } from '../data.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
@@ -9,8 +9,10 @@ import { useLive, type Live } from '../live.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Picture } from '../../../live/picture.ts'
+import { FirstSteps } from './first-steps.ts'
 import { strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
+import { routesOf } from './routes-now.ts'
 import { SwapBanners } from './swap.ts'
 
 /** How often a reader of the screen hears how it goes. */
@@ -20,7 +22,7 @@ const toldEveryMs = 10_000
 const shownBans = 20
 
 /** The traffic of all gateways at this moment; `plan` leaves only its keys and refusals. */
-export function Now({ plan }: { plan: string | undefined }) {
+export function Now({ plan, session }: { plan?: string; session: Session }) {
   const [range, setRange] = useState<LiveRange>('15m')
   const [isPaused, setPaused] = useState(false)
   const live = useLive(range, isPaused)
@@ -52,6 +54,7 @@ export function Now({ plan }: { plan: string | undefined }) {
       </div>
     `,
     html`<${SwapBanners} />`,
+    live.data?.picture.range?.sums.requests === 0 && html`<${FirstSteps} session=${session} />`,
     aged(live, (data) => figures(data, bans, range, plan)),
     html`<${Spoken} live=${live.data} range=${range} />`,
   )
@@ -62,27 +65,22 @@ type Bans = Loaded<readonly BanView[]>
 function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
   const endAt = Math.floor(Date.parse(picture.time) / 1_000)
   const { sums } = picture.range ?? { sums: picture.lastMinute }
+  const data = { range, rows, sums, endAt }
   return html`
     ${troublesOf(picture)} ${strip(picture.lastMinute)}
-    <${Traffic} range=${range} rows=${rows} sums=${sums} endAt=${endAt} />
-    ${sums.requests === 0 && nothingYet()}
+    <${Traffic} figures=${data} />
+    ${
+      sums.requests > 0 &&
+      html`<div class="columns">
+        <${Latency} figures=${data} title="Gateway overhead, ms" of="own" />
+        <${Latency} figures=${data} title="Backends’ time, ms" of="upstream" />
+      </div>`
+    }
+    ${routesOf(picture)}
     <div class="columns">
       <section>${refusedKeys(picture, plan)} ${bansOf(bans)} ${targets(picture)}</section>
       <section><${Refusals} refusals=${picture.refusals} plan=${plan} /></section>
     </div>
-  `
-}
-
-function nothingYet(): Child {
-  const callers = `http://${location.hostname}:8080`
-  return html`
-    <section class="card">
-      <h2>No requests yet</h2>
-      <p>
-        <a href="#/keys">Make a key</a>, then call the API at the gateway’s own address, by default:
-      </p>
-      <pre tabindex="0">curl ${callers}/v1/pets -H "Authorization: Bearer TOKEN"</pre>
-    </section>
   `
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import { table, type Column } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Picture } from '../../../live/picture.ts'
@@ -50,7 +50,7 @@ function byWindow(window: RefusedKeyFigures['window']): Child {
   return window === 'ban' ? 'a ban' : `the ${window}`
 }
 
-/** The latest refusals, the newest first; words of any column filter them. */
+/** The latest refusals, the newest first, equal ones in one row; words of any column filter them. */
 export function Refusals({
   refusals,
   plan,
@@ -60,13 +60,12 @@ export function Refusals({
 }) {
   const [filter, setFilter] = useState('')
   const words = filter.toLowerCase().split(/\s+/)
-  const rows = refusals
+  const shown = refusals
     .filter((each) => plan === undefined || each.plan === plan)
     .filter((each) => {
       const text = [...Object.values(each), reasonText(each)].join(' ').toLowerCase()
       return words.every((word) => text.includes(word))
     })
-    .reverse()
   return html`
     <div class="section-head">
       <h2>Latest refusals</h2>
@@ -80,38 +79,61 @@ export function Refusals({
       /></label>
     </div>
     ${
-      rows.length === 0
+      shown.length === 0
         ? html`<p class="quiet">
             ${refusals.length === 0 ? 'Nothing was refused lately.' : 'No refusal has these words.'}
           </p>`
         : table(
-            `The latest ${rows.length} of at most 50; the time leads to the reason`,
+            `The latest ${count(shown.length)}, equal ones in one row; the time leads to the newest`,
             refusalColumns,
-            rows,
-            ({ id, time: at }) => `${id} ${at}`,
+            alike(shown),
+            ({ name }) => name,
             true,
           )
     }
   `
 }
 
-const refusalColumns = [
+/** Refusals of one key for one reason. */
+type Alike = { name: string; newest: LatestRefusal; times: number; routes: Set<string> }
+
+/** Puts equal refusals together, those with the newest first. */
+function alike(refusals: readonly LatestRefusal[]): Alike[] {
+  const groups = new Map<string, Alike>()
+  for (const newest of refusals.toReversed()) {
+    const name = [newest.key, newest.status, newest.code, reasonText(newest)].join(' ')
+    const group = groups.get(name) ?? { name, newest, times: 0, routes: new Set() }
+    group.times++
+    group.routes.add(newest.route)
+    groups.set(name, group)
+  }
+  return [...groups.values()]
+}
+
+const refusalColumns: readonly Column<Alike>[] = [
   {
-    name: 'When',
-    cell: ({ id, time: at }: LatestRefusal) =>
+    name: 'Newest',
+    cell: ({ newest: { id, time: at } }) =>
       html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
   },
+  { name: 'Times', isNumber: true, cell: ({ times }) => count(times) },
   {
     name: 'Key',
-    cell: ({ key, name }: LatestRefusal) =>
+    cell: ({ newest: { key, name } }) =>
       key === null
         ? html`<span class="quiet">none</span>`
         : html`<a href=${`#/keys/${key}`}>${name}</a>`,
   },
   {
     name: 'Code',
-    cell: ({ status, code }: LatestRefusal) => `${status} ${code ?? 'of the backend'}`,
+    cell: ({ newest: { status, code } }) => `${status} ${code ?? 'of the backend'}`,
   },
-  { name: 'Why', cell: reasonText },
-  { name: 'Route', cell: ({ route }: LatestRefusal) => html`<code>${route}</code>` },
+  { name: 'Why', cell: ({ newest }) => reasonText(newest) },
+  {
+    name: 'Route',
+    cell: ({ newest: { route }, routes: { size } }) => [
+      html`<code>${route}</code>`,
+      size > 1 && ` and ${size - 1} more`,
+    ],
+  },
 ]

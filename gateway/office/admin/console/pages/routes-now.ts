@@ -1,0 +1,43 @@
+import { overMark, percent } from '../charts/outcomes.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { table, type Column } from '../page-parts.ts'
+import type { Picture } from '../../../live/picture.ts'
+
+type Route = Picture['routes'][number]
+
+/** The requests of the last 15 minutes by route. */
+export function routesOf({ routes }: Picture): Child {
+  if (routes.length === 0) return null
+  return html`
+    <h2>Routes</h2>
+    ${table('15 minutes, failing routes first', columns, routes, ({ route }) => route)}
+  `
+}
+
+const columns: readonly Column<Route>[] = [
+  {
+    name: 'Route',
+    cell: ({ route }) => (route === 'none' ? 'no route' : html`<code>${route}</code>`),
+  },
+  { name: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
+  share('Failed', 'failed'),
+  share('Refused', 'refused'),
+  { name: 'p50, ms', isNumber: true, cell: ({ p50 }) => count(p50) },
+  {
+    name: 'p99, ms',
+    isNumber: true,
+    cell: ({ p99, requests }) => [count(p99), overMark('upstream', p99, requests)],
+  },
+]
+
+function share(name: string, part: 'refused' | 'failed'): Column<Route> {
+  return {
+    name,
+    isNumber: true,
+    cell: ({ requests, ...route }) => [
+      percent(route[part], requests),
+      overMark(part, route[part] / requests, requests),
+    ],
+  }
+}
