@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { marks } from '../../gateway/office/admin/console/charts/outcomes.ts'
 import { operations } from '../../gateway/office/operations/all.ts'
 import { folder, read } from '../support/deployment.ts'
 import { root } from '../support/process.ts'
@@ -43,6 +44,19 @@ t.test('each alert says what happened, and which command of ours to run', (t) =>
     for (const [, command = ''] of run) {
       t.ok(commands.includes(command), `${alert}: tollgate ${command}`)
     }
+  }
+  t.end()
+})
+
+t.test('the console marks the same figures', (t) => {
+  const figures = {
+    TollgateUpstreamFailing: marks.failed,
+    TollgateManyRefusals: marks.refused,
+    TollgateGatewaySlow: marks.own / 1_000,
+  }
+  for (const [alert, figure] of Object.entries(figures)) {
+    const { expr = '' } = rules.find((rule) => rule.alert === alert) ?? {}
+    t.match(expr, new RegExp(`> ${figure}$`, 'm'), alert)
   }
   t.end()
 })

@@ -58,7 +58,11 @@ export function Latency({ figures, title, of }: LatencyProps) {
       const isOver = columns.some(({ values: [, p99 = 0] }) => p99 > marks[of])
       const mark = y(marks[of])
       return html`
-        ${isOver && html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />`}
+        ${
+          isOver &&
+          html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />
+            <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>mark</text>`
+        }
         ${parts.map(({ name }, part) => html`<path class=${`line-${name}`} d=${line(part)} />`)}
       `
     },

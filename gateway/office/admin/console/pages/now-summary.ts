@@ -46,9 +46,10 @@ export function strip(sums: SumsView): Child {
   const { requests, failed, backendFailed } = sums
   const [refused, allFailed] = [refusedOf(sums), failed + backendFailed]
   const times = (name: string, of: 'own' | 'upstream'): Tile => {
-    const { p50, p99, count: requests } = sums[of] ?? nothing
-    const mark = overMark(of, p99, requests)
-    return [name, requests ? `p50 ${p50} ms` : '–', requests > 0 && `p99 ${p99} ms`, mark]
+    const latency = sums[of]
+    if (!latency) return [name, '–']
+    const { p50, p99, count: requests } = latency
+    return [name, `p50 ${p50} ms`, `p99 ${p99} ms`, overMark(of, p99, requests)]
   }
   const share = (part: number, name: 'refused' | 'failed'): Child =>
     overMark(name, part / requests, requests)
@@ -83,6 +84,4 @@ export function strip(sums: SumsView): Child {
   `
 }
 
-type Tile = readonly [name: string, value: string, more: Child, mark?: Child]
-
-const nothing = { p50: 0, p99: 0, count: 0 }
+type Tile = readonly [name: string, value: string, more?: string, mark?: Child]

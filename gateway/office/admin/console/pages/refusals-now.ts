@@ -41,6 +41,7 @@ export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefi
       ],
       rows,
       ({ key, window }) => `${key} ${window}`,
+      true,
     )}
   `
 }

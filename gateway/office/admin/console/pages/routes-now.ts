@@ -11,7 +11,7 @@ export function routesOf({ routes }: Picture): Child {
   if (routes.length === 0) return null
   return html`
     <h2>Routes</h2>
-    ${table('15 minutes, failing routes first', columns, routes, ({ route }) => route)}
+    ${table('15 minutes, failing routes first', columns, routes, ({ route }) => route, true)}
   `
 }
 
