@@ -3,7 +3,8 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/picture.ts'
 import { marks, partsOf, percent, refusedOf } from './outcomes.ts'
-import { OverTime, shapes, type Column, type Figures, type Look } from './over-time.ts'
+import { shapes, type Column, type Figures, type Look } from './over-time-numbers.ts'
+import { OverTime } from './over-time.ts'
 
 /** Lines go on over so many columns without requests. */
 const gap = 12
@@ -15,7 +16,7 @@ export function Traffic({ figures }: { figures: Figures }) {
   const sumTo = (values: readonly number[], end: number): number =>
     values.slice(0, end).reduce((sum, each) => sum + each, 0)
   const look: Look = {
-    ...{ title: 'Requests a second', summary: summaryOf(range, sums), tells: 'the requests' },
+    ...{ title: 'Requests a second', summary: summaryOf(range, sums) },
     ...{ parts, isOfCounts: true, text: rate, height: 240 },
     draw: (columns, x, y) =>
       parts.map(({ name }, part) => {
@@ -41,7 +42,7 @@ export function Latency({ figures, title, of }: LatencyProps) {
   }))
   const texts = parts.map(({ label, countOf }) => `${label} ${countOf(figures.sums)} ms`)
   const look: Look = {
-    ...{ title, summary: `${title}: ${texts.join(', ')}.`, tells: 'the highest p50 and p99' },
+    ...{ title, summary: `${title}: ${texts.join(', ')}.` },
     ...{ parts, isOfCounts: false, text: (ms) => (ms ? `${count(ms)} ms` : '–'), height: 160 },
     draw: (columns, x, y) => {
       const line = (part: number): string => {
@@ -63,7 +64,7 @@ export function Latency({ figures, title, of }: LatencyProps) {
           html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />
             <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>mark</text>`
         }
-        ${parts.map(({ name }, part) => html`<path class=${`line-${name}`} d=${line(part)} />`)}
+        ${parts.map(({ name }, part) => html`<path class=${`line part-${name}`} d=${line(part)} />`)}
       `
     },
   }

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
@@ -6,28 +7,27 @@ import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { MakeKey } from './make-key.ts'
 
-/** More keys than these were made by people who know how. */
-const fewKeys = 20
-
-/** The way to the first request, for a gateway whose keys were never used. */
-export function FirstSteps({ session }: { session: Session }) {
-  const keys = useData<KeyPage>(`/admin/keys?limit=${fewKeys}`, 5_000)
-  const config = useData<RunningConfig>('/admin/config')
-  if (!keys.data || !config.data) return null
+/** The way to the first request, for a gateway whose keys were never used; `isQuiet`: nothing has come lately. */
+export function FirstSteps({ session, isQuiet }: { session: Session; isQuiet: boolean }) {
+  const section = useRef<HTMLElement>(null)
+  const path = (of: string): string | undefined => (isQuiet ? `/admin/${of}` : undefined)
+  const keys = useData<KeyPage>(path('keys?limit=20'), 5_000)
+  const running = useData<RunningConfig>(path('config'))
+  if (!keys.data || !running.data) return null
   const { keys: some, next } = keys.data
-  if (next !== null || some.some(({ lastUsedAt }) => lastUsedAt)) return null
-  const line = `curl ${firstUrl(config.data.config)} -H "Authorization: Bearer TOKEN"`
+  const { config } = running.data
+  // More keys were made by people who know how.
+  const isUsed = next !== null || some.some(({ lastUsedAt }) => lastUsedAt) || config.jwt.length > 0
+  // A token that is shown stays until its dialog is closed.
+  if ((isUsed || !isQuiet) && !section.current?.querySelector('dialog[open]')) return null
+  const line = `curl ${firstUrl(config)} -H "Authorization: Bearer TOKEN"`
   return html`
-    <section class="card">
+    <section class="card" ref=${section}>
       <h2>First steps</h2>
       <ol>
         <li>
           <p>
-            ${
-              session.role === 'all'
-                ? html`<${MakeKey} made=${keys.reload} />`
-                : html`Make a key: <code>tollgate keys create</code>`
-            }
+            ${session.role === 'all' ? html`<${MakeKey} made=${keys.reload} />` : 'Ask for a key'}
             ${some.length > 0 && html` or take a token that <code>npm start</code> has printed`}
           </p>
         </li>

@@ -54,7 +54,10 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
       </div>
     `,
     html`<${SwapBanners} />`,
-    live.data?.picture.range?.sums.requests === 0 && html`<${FirstSteps} session=${session} />`,
+    html`<${FirstSteps}
+      session=${session}
+      isQuiet=${live.data?.picture.range?.sums.requests === 0}
+    />`,
     aged(live, (data) => figures(data, bans, range, plan)),
     html`<${Spoken} live=${live.data} range=${range} />`,
   )
