@@ -139,9 +139,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await strip.getByText('20.0 %').or(strip.getByText('20 %')).first().waitFor()
   await page.getByRole('link', { name: 'Acme' }).first().waitFor()
   await page.getByText('The same as a table').first().click()
-  const numbers = page
-    .getByRole('region', { name: /the sums of each minute/ })
-    .locator('td.number')
+  const numbers = page.getByRole('region', { name: /the sums of each minute/ }).locator('td.number')
   const sum = (await numbers.allInnerTexts()).reduce((all, each) => all + Number(each), 0)
   t.equal(sum, 25, 'the table beside the chart has the same')
   await page.getByRole('button', { name: 'Pause' }).click()
