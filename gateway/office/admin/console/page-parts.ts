@@ -1,5 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
+import { marks } from './charts/outcomes.ts'
+import { count } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { time as timeOf } from '../../../front/http/page/time.ts'
 import { utc } from '../../../front/http/page/utc.ts'
@@ -91,4 +93,15 @@ export function table<Row>(
       </table>
     </div>
   `
+}
+
+/** Fewer requests say nothing but of failures. */
+const fewest = 20
+
+/** Says that a figure of some requests is over its mark. */
+export function overMark(name: keyof typeof marks, figure: number, requests: number): Child {
+  const mark = marks[name]
+  const isOver = figure > mark && (requests >= fewest || name === 'failed')
+  const text = mark < 1 ? `${mark * 100} %` : `${count(mark)} ms`
+  return isOver && html` <strong class="alarming">▲ over ${text}</strong>`
 }

@@ -1,5 +1,3 @@
-import { count } from '../../../../front/http/page/format.ts'
-import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   countIn,
   sumOfWindows,
@@ -46,14 +44,3 @@ export function percent(part: number, whole: number): string {
 
 /** The figures above which a page marks them, as alerts do where they have one: shares, and p99 in milliseconds. */
 export const marks = { refused: 0.2, failed: 0.05, own: 25, upstream: 1_000 } as const
-
-/** Fewer requests say nothing but of failures. */
-const fewest = 20
-
-/** Says that a figure of some requests is over its mark. */
-export function overMark(name: keyof typeof marks, figure: number, requests: number): Child {
-  const mark = marks[name]
-  const isOver = figure > mark && (requests >= fewest || name === 'failed')
-  const text = mark < 1 ? `${mark * 100} %` : `${count(mark)} ms`
-  return isOver && html` <strong class="alarming">▲ over ${text}</strong>`
-}

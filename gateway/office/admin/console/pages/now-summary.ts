@@ -1,7 +1,8 @@
-import { overMark, percent, refusedOf } from '../charts/outcomes.ts'
+import { percent, refusedOf } from '../charts/outcomes.ts'
 import { rate } from '../charts/traffic.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { overMark } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { Picture } from '../../../live/picture.ts'
 

@@ -1,7 +1,7 @@
-import { overMark, percent } from '../charts/outcomes.ts'
+import { percent } from '../charts/outcomes.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table, type Column } from '../page-parts.ts'
+import { overMark, table, type Column } from '../page-parts.ts'
 import type { Picture } from '../../../live/picture.ts'
 
 type Route = Picture['routes'][number]
