@@ -1,7 +1,8 @@
-type Row = readonly (string | number | boolean)[]
+/** A row of CSV. */
+export type CsvRow = readonly (string | number | boolean)[]
 
 /** Rows as CSV, with a line of names. */
-export function csvText(names: Row, rows: readonly Row[]): string {
+export function csvText(names: CsvRow, rows: readonly CsvRow[]): string {
   return [names, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')
 }
 
@@ -9,7 +10,7 @@ export function csvText(names: Row, rows: readonly Row[]): string {
  * A field of CSV in quotes. An apostrophe makes a formula into text, also after a semicolon: where semicolons separate
  * fields, a spreadsheet may begin a new cell there. A number below 0 is no formula.
  */
-function cell(value: Row[number]): string {
+function cell(value: CsvRow[number]): string {
   if (typeof value !== 'string') return `"${value}"`
   const safe = value.replace(/(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g, "$1$2'")
   return `"${safe.replaceAll('"', '""')}"`

@@ -166,6 +166,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   for (const method of ['GET', 'HEAD']) {
     await ask(method, '/admin/keys?all=true')
     await ask(method, '/admin/keys?limit=1')
+    t.equal((await ask(method, '/admin/keys?plan=free', undefined, csv)).status, 200)
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
 }

@@ -4,8 +4,8 @@ import { namedKeys } from '../keys/names.ts'
 import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
 import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
-import type { TallyStore } from './tally-store.ts'
-import { isRareFigure, refusalTallies, type pointTallies, type RareFigure } from './use.ts'
+import type { KeyCount, TallyStore } from './tally-store.ts'
+import { isRareFigure, requestTallies, type pointTallies, type RareFigure } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -128,17 +128,26 @@ export async function usage(
   return usages
 }
 
-/** How many requests of some keys were refused on a day, by the keys' ids. */
-export async function refusedOn(
+/** The requests of a key on one day. */
+export type DayCounts = Readonly<{ admitted: number; refused: number }>
+
+/** The requests on a day of some keys, or of all, by the keys' ids. A key without any has none. */
+export async function countsOn(
   tallies: TallyStore,
   day: number,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const refused = new Map<string, number>()
-  for (const { key, count } of await tallies.some(day, keys, refusalTallies)) {
-    refused.set(key, (refused.get(key) ?? 0) + count)
+  keys?: readonly string[],
+): Promise<ReadonlyMap<string, DayCounts>> {
+  const counts = new Map<string, { admitted: number; refused: number }>()
+  const add = ({ key, what, count }: KeyCount): void => {
+    const kind = usageKind(what)
+    if (kind !== 'admitted' && kind !== 'refused') return
+    let ofKey = counts.get(key)
+    if (!ofKey) counts.set(key, (ofKey = { admitted: 0, refused: 0 }))
+    ofKey[kind] += count
   }
-  return refused
+  if (keys) (await tallies.some(day, keys, requestTallies)).forEach(add)
+  else for await (const tally of tallies.list(day, day)) add(tally)
+  return counts
 }
 
 const statuses: ReadonlyMap<string, number> = new Map(Object.entries(statusByCode))

@@ -16,9 +16,6 @@ const refused = new Map(
   ]),
 )
 
-/** All names by which refused requests are tallied. */
-export const refusalTallies: readonly string[] = [...refused.values()]
-
 // Constants: comparing with a text that is built for each request is slower.
 const admitted = {
   '1xx': 'admitted 1xx',
@@ -36,6 +33,9 @@ export const rareFigures = ['estimated', 'beyond'] as const
 
 export type RareFigure = (typeof rareFigures)[number]
 
+/** All names by which requests are tallied, admitted and refused ones. */
+export const requestTallies: readonly string[] = [...Object.values(admitted), ...refused.values()]
+
 export function isRareFigure(kind: string | undefined): kind is RareFigure {
   return rareFigures.some((name) => name === kind)
 }
@@ -52,11 +52,7 @@ export const pointTallies = {
 } as const
 
 /** All names under which `usage` counts requests and points. */
-export const uses: readonly string[] = [
-  ...Object.values(admitted),
-  ...refused.values(),
-  ...Object.values(pointTallies),
-]
+export const uses: readonly string[] = [...requestTallies, ...Object.values(pointTallies)]
 
 function refusalName({ code, reason }: Refusal): RefusalName {
   return (code === 'rate_limit_exceeded' && reason && refusalsByWindow.get(reason)) || code

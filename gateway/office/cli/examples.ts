@@ -14,7 +14,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate keys create --from people.csv > tokens.csv',
     'tollgate keys create --from people.csv --plan free --expires 2030-12-31',
   ],
-  'keys list': ['tollgate keys list --search acme', 'tollgate keys list --unused 90d --limit 50'],
+  'keys list': [
+    'tollgate keys list --search acme',
+    'tollgate keys list --sort refusals --limit 20',
+  ],
   'keys show': ['tollgate keys show Acme', 'tollgate keys show k3yVb0TQnW8d --json'],
   'keys find': ['tollgate keys find < token.txt', 'tollgate keys find --json < token.txt'],
   'keys timeline': [

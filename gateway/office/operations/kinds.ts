@@ -8,8 +8,8 @@ import { Type, type TSchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
 import type { Settings } from '../config/edit/edit.ts'
 import { yaml } from '../config/yaml.ts'
-import { placeOf } from '../../front/keys/line.ts'
 import type { LiveRange } from '../live/picture.ts'
+import { placeIn } from './keys/place.ts'
 import { rememberedDays } from '../../front/counts/tally-store.ts'
 import { keyStates } from '../../front/keys/key.ts'
 
@@ -64,7 +64,7 @@ export const pageSize = wholeNumber(1, 1_000)
 export const quotaCount = wholeNumber(1, 100_000)
 
 /** The place in a list at which a page begins. */
-export const pageCursor = ofText('the "next" of a page, as it was given', placeOf)
+export const pageCursor = ofText('the "next" of a page, as it was given', placeIn)
 
 /** The state of a key. */
 export const keyState = oneOf(keyStates)

@@ -65,6 +65,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     'keys create, a long mistake': () => ask('POST', '/admin/keys', overlong),
     'keys list': () => ask('GET', '/admin/keys'),
     'keys list, a page': () => ask('GET', '/admin/keys?limit=1000&standing=true'),
+    'keys list, sorted': () => ask('GET', '/admin/keys?limit=1000&sort=use'),
     'keys list, a search': () => ask('GET', '/admin/keys?limit=1000&search=nothing'),
     'keys show': () => ask('GET', key),
     'keys find': () => ask('POST', '/admin/keys/find', { token: 'x'.repeat(40) }),

@@ -54,6 +54,7 @@ function columnsOf(
     ...windows.map(({ name }): Column => {
       return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
     }),
+    ['ADMITTED TODAY', (key) => String(standing(key)?.admittedToday || '')],
     ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],

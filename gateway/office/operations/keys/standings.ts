@@ -1,11 +1,14 @@
-import { latestDays, refusedOn } from '../../../front/counts/usage.ts'
+import { countsOn, latestDays } from '../../../front/counts/usage.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import type { Context } from '../context.ts'
 import type { KeyStanding, UsedWindow } from '../key-standing.ts'
 
-/** How keys stand with their limits, and how often they were refused today, by their ids. */
-export type Standings = ReadonlyMap<string, { standing: KeyStanding; refusedToday: number }>
+/** How keys stand with their limits, and their requests of today, by their ids. */
+export type Standings = ReadonlyMap<
+  string,
+  { standing: KeyStanding; admittedToday: number; refusedToday: number }
+>
 
 /** Asks the stores for all keys of a page together. A key whose counters are damaged has no standing. */
 export async function standingsOf(
@@ -15,14 +18,17 @@ export async function standingsOf(
   await flush()
   const { quotas } = desks()
   const ids = keys.map(({ key }) => key.id)
-  const [standings, refused] = await Promise.all([
+  const [standings, counts] = await Promise.all([
     Promise.all(keys.map(({ key }) => quotas.standing(key).catch(absentIfDamaged))),
-    refusedOn(stores().tallies, latestDays(1, clock()).toDay, ids),
+    countsOn(stores().tallies, latestDays(1, clock()).toDay, ids),
   ])
   return new Map(
     standings.flatMap((standing, i) => {
       const id = ids[i] ?? ''
-      return standing ? [[id, { standing, refusedToday: refused.get(id) ?? 0 }] as const] : []
+      const { admitted = 0, refused = 0 } = counts.get(id) ?? {}
+      return standing
+        ? [[id, { standing, admittedToday: admitted, refusedToday: refused }] as const]
+        : []
     }),
   )
 }

@@ -1,7 +1,7 @@
 import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
-import { csvText } from '../../../../shared/csv-text.ts'
 import { dayMs, nextNumber, windowOf } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
+import { csvPieces } from '../csv-pieces.ts'
 import { ofText, oneOf } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation, WrongInput } from '../operation.ts'
@@ -22,9 +22,6 @@ const by = oneOf<LedgerBy>(ledgerBys)
 
 /** The most lines that people are shown. */
 const mostShown = 1_000
-
-/** Lines of CSV in one piece. */
-const linesPerPiece = 500
 
 export const exportUsage = operation({
   name: 'usage export',
@@ -66,7 +63,7 @@ export const exportUsage = operation({
       estimated: estimated || undefined,
       ...(beyond !== 0 ? { included: line.points - beyond, beyond } : {}),
     })),
-  csv,
+  csv: (lines) => csvPieces(columns, lines, rowOf),
   text: table,
 })
 
@@ -117,18 +114,6 @@ function rowOf(line: LedgerLine): (string | number | boolean)[] {
   const { id, day, account, keys, plan, requests, points, refused, final, estimated, beyond } = line
   const about = [id, day, account ?? '', keys.join(' '), plan]
   return [...about, requests, points, refused, final, estimated, points - beyond, beyond]
-}
-
-async function* csv(lines: AsyncIterable<LedgerLine>): AsyncGenerator<string, void> {
-  yield csvText(columns, [])
-  let rows: ReturnType<typeof rowOf>[] = []
-  const piece = (): string => `\r\n${csvText(rows[0] ?? [], rows.slice(1))}`
-  for await (const line of lines) {
-    if (rows.push(rowOf(line)) < linesPerPiece) continue
-    yield piece()
-    rows = []
-  }
-  if (rows.length > 0) yield piece()
 }
 
 async function table(lines: AsyncIterable<LedgerLine>): Promise<string> {

@@ -1,0 +1,106 @@
+import { countsOn, latestDays, type DayCounts } from '../../../front/counts/usage.ts'
+import { wantedBy, type KeyFilter } from '../../../front/keys/filter.ts'
+import { inUse, isByUse, pageInUse, wantedByUse } from '../../../front/keys/in-use.ts'
+import type { PageInUse, UseFilter } from '../../../front/keys/in-use.ts'
+import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
+import { cursorAt } from '../../../front/keys/line.ts'
+import { settingsAt } from '../../../front/keys/temporary.ts'
+import { keyView, type KeyView } from '../../../front/keys/view.ts'
+import type { Context } from '../context.ts'
+import { Listed } from '../listed.ts'
+import { WrongInput } from '../operation.ts'
+import { pageInOrder, type PageOfKeys } from './order.ts'
+import type { KeyOrder, KeyPlace } from './place.ts'
+import { standingsOf, type Standings } from './standings.ts'
+
+/** The keys on a page unless told. */
+export const usualPage = 50
+
+/** The keys to list: all that are wanted, or, if `limit`, `after`, `sort` or `standing` is given, a page of them. */
+export type ListQuery = KeyFilter &
+  UseFilter &
+  Readonly<{
+    temporary?: boolean | undefined
+    limit?: number | undefined
+    after?: KeyPlace | undefined
+    sort?: KeyOrder | undefined
+    standing?: boolean | undefined
+  }>
+
+/** All wanted keys, or a page of them. */
+export type Listing = Readonly<{
+  each: Iterable<KeyInUse> | AsyncIterable<KeyInUse>
+  list?: Listed<KeyInUse>
+  page?: PageOfKeys
+  /** By the ids of the page's keys. */
+  standings?: Standings | undefined
+  bans: ReadonlyMap<string, number>
+  isFiltered: boolean
+  byUse: UseFilter
+  /** The time since which uses are known, if it matters. */
+  sinceMs: number | undefined
+  view: (inUse: KeyInUse) => KeyView
+  /** The requests of today, by the ids of keys. */
+  today: () => Promise<ReadonlyMap<string, DayCounts>>
+}>
+
+/** Reads the keys that a query is about. */
+export async function listingOf(context: Context, query: ListQuery): Promise<Listing> {
+  const { limit, after, standing = false, sort, ...filters } = query
+  const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = filters
+  const byUse = { unused, neverUsed, oldTokenUsed }
+  const { stores, desks, clock, flush } = context
+  const { keys, quotas } = desks()
+  const { lastUses: store, tallies } = stores()
+  const nowMs = clock()
+  const sinceMs = isByUse(byUse) ? await store.since() : undefined
+  const isUsedSo = wantedByUse(byUse, { nowMs, sinceMs })
+  const isWanted = isByUse(byUse) || temporary ? wantedSo : undefined
+  function wantedSo(inUse: KeyInUse): boolean {
+    const ends = settingsAt(inUse.key, nowMs).changesAtMs !== undefined
+    return (ends || !temporary) && (!isByUse(byUse) || isUsedSo(inUse))
+  }
+  const all = (): AsyncIterable<KeyInUse> => {
+    const some = inUse(wanted(keys.list(), wantedBy(filter, nowMs)), store)
+    return isWanted ? wanted(some, isWanted) : some
+  }
+  const today = async (ids?: readonly string[]): ReturnType<Listing['today']> => {
+    await flush()
+    return countsOn(tallies, latestDays(1, nowMs).toDay, ids)
+  }
+  const bans = await quotas.banEnds()
+  const isFiltered = Object.values(filters).some((each) => each !== undefined)
+  const view = (inUse: KeyInUse): KeyView =>
+    keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
+  const shared = { bans, isFiltered, byUse, sinceMs, view }
+  if ((limit ?? after ?? sort) === undefined && !standing) {
+    const each = all()
+    return { ...shared, each, list: new Listed(each, byAge, view), today }
+  }
+  if (after && after.order !== sort) {
+    throw new WrongInput('the cursor is of another order: without it, this one begins')
+  }
+  const most = limit ?? usualPage
+  const read = (limit: number, after: string | undefined) => keys.page({ filter, limit, after })
+  const page = sort
+    ? await pageInOrder(all(), { order: sort, limit: most, after }, context)
+    : byName(await pageInUse({ read, limit: most, after: after?.end, store, isWanted }))
+  const standings = standing || sort ? await standingsOf(page.keys, context) : undefined
+  const ids = page.keys.map(({ key }) => key.id)
+  return { ...shared, each: page.keys, page, standings, today: () => today(ids) }
+}
+
+function byName({ keys, end }: PageInUse): PageOfKeys {
+  return { keys, next: end === undefined ? undefined : cursorAt(end) }
+}
+
+async function* wanted<Item>(
+  keys: AsyncIterable<Item>,
+  isWanted: (key: Item) => boolean,
+): AsyncGenerator<Item, void> {
+  for await (const key of keys) if (isWanted(key)) yield key
+}
+
+function byAge({ key: a }: KeyInUse, { key: b }: KeyInUse): number {
+  return a.createdAtMs - b.createdAtMs || a.id.localeCompare(b.id)
+}
