@@ -57,6 +57,7 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   usage: ['tollgate usage', 'tollgate usage Acme --days 7'],
   audit: ['tollgate audit --limit 20', 'tollgate audit --key Acme --json'],
+  'plans list': ['tollgate plans list', 'tollgate plans list --json'],
   'plans preview': [
     'tollgate plans preview free --per-minute 30',
     'tollgate plans preview free --per-day 500 --days 30 --csv',

@@ -113,12 +113,15 @@ function changeFor(
 
 /** The lower limits of two keys of one account. */
 function strictest(one: Change, other: Change): Change {
-  const least = (a: Limits, b: Limits): Limits =>
-    byLimit((window) => Math.min(limitOf(a, window), limitOf(b, window)))
   return {
-    now: least(one.now, other.now),
-    then: least(one.then, other.then),
+    now: leastLimits(one.now, other.now),
+    then: leastLimits(one.then, other.then),
     holds: byWindow(({ name }) => one.holds[name] || other.holds[name]),
     isShutOut: one.isShutOut || other.isShutOut,
   }
+}
+
+/** In each window the lower limit. */
+export function leastLimits(one: Limits, other: Limits): Limits {
+  return byLimit((window) => Math.min(limitOf(one, window), limitOf(other, window)))
 }

@@ -32,6 +32,7 @@ import { listNotices } from './notices/list.ts'
 import { testNotices } from './notices/test.ts'
 import type { Operation } from './operation.ts'
 import { showDemand } from './plans/demand.ts'
+import { listPlans } from './plans/list.ts'
 import { previewLimits } from './plans/preview.ts'
 import { grantQuota } from './quota/grant.ts'
 import { setQuotaMonth } from './quota/month.ts'
@@ -82,6 +83,7 @@ export const operations: readonly Operation[] = [
   exportUsage,
   showUsage,
   listAudit,
+  listPlans,
   previewLimits,
   showDemand,
   reportShadow,

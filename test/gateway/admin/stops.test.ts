@@ -95,6 +95,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     usage: () => ask('GET', '/admin/usage?days=90'),
     'usage, a key': () => ask('GET', `/admin/usage/${other}?days=90`),
     audit: () => ask('GET', '/admin/audit?limit=10000&days=90'),
+    'plans list': () => ask('GET', '/admin/plans'),
     'plans preview': () =>
       ask('POST', '/admin/plans/free/preview', { perDay: 2, days: 90, limit: 100_000 }),
     'plans demand': () => ask('GET', '/admin/plans/free/demand?days=90'),
