@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { startBrowser } from '../support/browser.ts'
+import { pressAction, startBrowser } from '../support/browser.ts'
 import { bearer, jwtSection, signingKey, startKeyServer, tokenOf } from '../support/jwt.ts'
 
 const { test } = await startBrowser(t)
@@ -34,7 +34,7 @@ test('a pasted JWT is judged in the page, and leads to its caller', async (t, op
   const facts = await page.locator('main dl.facts').first().innerText()
   t.match(facts, /Issuer\s+https:\/\/login\.example\/\s+Subject\s+alice/)
   t.equal(await page.getByRole('button', { name: /token/i }).count(), 0, 'nothing to rotate')
-  await page.getByRole('button', { name: 'Change plan or limits' }).click()
+  await pressAction(page, 'Change plan or limits')
   t.equal(await page.locator('select[name=plan]').count(), 0)
   t.notOk(
     asked.some((each) => each.includes(good.slice(0, 20))),

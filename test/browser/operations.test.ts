@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { KeyView } from '../../gateway/front/keys/view.ts'
 import { startAdmin } from '../support/admin.ts'
-import { barsOf, go, looksWell, settled, startBrowser } from '../support/browser.ts'
+import { barsOf, go, looksWell, pressAction, settled, startBrowser } from '../support/browser.ts'
 import { enterKey, startPages, visit } from '../support/portal-page.ts'
 import { until } from '../support/until.ts'
 
@@ -86,7 +86,7 @@ test('a key shows how it stands in its operations and its cap, and what they hav
   await page.getByText('hour of the cap: 7 of 7 used').waitFor()
   await looksWell(t, page, 'operations-key')
   const told = async (name: string): Promise<string> => {
-    await page.getByRole('button', { name, exact: true }).press('Enter')
+    await pressAction(page, name)
     const text = await page.getByRole('dialog').innerText()
     await page.keyboard.press('Escape')
     return text
@@ -152,8 +152,7 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   t.strictSame((await batch())?.cap, { perHour: 70 })
 
   await go(page, `keys/${(await batch())?.id}`)
-  const button = page.getByRole('button', { name: 'Change plan or limits' })
-  await button.press('Enter')
+  await pressAction(page, 'Change plan or limits')
   t.equal(await cap.getByLabel('An hour').inputValue(), '70')
   await cap.getByLabel('An hour').fill('')
   await cap.getByLabel('A month').fill('900')
@@ -167,7 +166,7 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   await until(async () => /Cap inside its account\s+900 a month/.test(await factsOf(page)))
   t.strictSame((await batch())?.cap, { perMonth: 900 })
   await page.getByText(/cap an hour 70 → none, cap a month none → 900/).waitFor()
-  await button.press('Enter')
+  await pressAction(page, 'Change plan or limits')
   await cap.getByLabel('A month').fill('')
   await send.press('Enter')
   await until(async () => !(await factsOf(page)).includes('Cap'))

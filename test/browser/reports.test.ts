@@ -6,6 +6,7 @@ import {
   go,
   looksWell,
   picture,
+  pressAction,
   retiring,
   saving,
   settled,
@@ -178,7 +179,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const dialog = page.getByRole('dialog')
 
-  await button('Grant more').press('Enter')
+  await pressAction(page, 'Grant more')
   await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
   await dialog.getByText('Say how much more').waitFor()
   await dialog.getByLabel('More for this minute').fill('40')
@@ -187,7 +188,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   await page.getByText(/40 for the minute, by .+: A runaway job/).waitFor()
   await until(async () => (await ask())['x-ratelimit-limit'] === '100')
 
-  await button('Change plan or limits').press('Enter')
+  await pressAction(page, 'Change plan or limits')
   await dialog.getByLabel('A minute').fill('600')
   await dialog.getByLabel('Until this time').fill('2001-01-01T00:00')
   await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, settled, signIn, startBrowser } from '../support/browser.ts'
+import { go, pressAction, settled, signIn, startBrowser } from '../support/browser.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
@@ -26,7 +26,7 @@ test('a store that freezes is told, its numbers stay with their age, and it come
   const page = await open(url, { place: `keys/${key.id}`, expected: /^(?:503 GET|net::ERR_)/ })
   const use = page.getByText('of 60', { exact: false }).first()
   await use.waitFor()
-  await page.getByRole('button', { name: 'Rotate the token' }).click()
+  await pressAction(page, 'Rotate the token')
   await page.getByRole('button', { name: 'Rotate', exact: true }).click()
   const shown = page.locator('dialog .token')
   await shown.waitFor()

@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { barsOf, go, looksWell, saving, settled, startBrowser } from '../support/browser.ts'
+import {
+  barsOf,
+  go,
+  looksWell,
+  pressAction,
+  saving,
+  settled,
+  startBrowser,
+} from '../support/browser.ts'
 import { enterKey, startPages, visit } from '../support/portal-page.ts'
 import { until } from '../support/until.ts'
 
@@ -24,9 +32,8 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   await gateway.call('GET', '/v1/x', undefined, wide.headers)
   const page = await open(url, { place: `keys/${free.key.id}` })
   const dialog = page.getByRole('dialog')
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
   const fields = async (name: string): Promise<string[]> => {
-    await button(name).press('Enter')
+    await pressAction(page, name)
     const labels = dialog.locator('label', { hasText: /^\s*(?:An? |More for )/ })
     return (await labels.allInnerTexts()).map((text) => text.trim())
   }
@@ -68,7 +75,7 @@ test('lists have a column for a window where one of their keys or plans is limit
   t.match(await columns(), allPresent.join(' | '))
   await looksWell(t, page, 'windows-keys')
   await page.getByRole('combobox', { name: /^Plan/ }).selectOption('free')
-  await until(async () => (await columns()).includes('State | This minute | Today | Refused'))
+  await until(async () => (await columns()).includes('State | This minute | Today | Admitted'))
   await go(page, 'plans')
   t.equal(await columns(), 'Plan | A second | A minute | An hour | A day | A month | Bans')
   const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })

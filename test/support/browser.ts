@@ -260,6 +260,15 @@ export async function looksWell(t: Test, page: Page, name: string): Promise<void
   }
 }
 
+/** Presses the button of an action for a key: the one that is shown, or one of the menu. */
+export async function pressAction(page: Page, name: string): Promise<void> {
+  const group = page.getByRole('group', { name: 'What can be done' })
+  await group.waitFor()
+  const button = group.getByRole('button', { name, exact: true })
+  if (!(await button.isVisible())) await group.getByRole('button', { name: 'More' }).press('Enter')
+  await button.press('Enter')
+}
+
 /** The names of the bars on a page. */
 export async function barsOf(page: Page): Promise<string[]> {
   const bars = page.locator('.bars .bar')

@@ -52,7 +52,7 @@ export function time(iso: string | null | undefined, otherwise?: string) {
 }
 
 export type Column<Row> = Readonly<{
-  name: string
+  name: Child
   cell: (row: Row) => Child
   isNumber?: boolean
 }>

@@ -8,9 +8,9 @@ import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
-/** Changes the plan or the limits of a key, for good or until a time, its cap and its note. */
+/** Changes the plan or the limits of a key, for good or until a time, its cap, its end and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, name, plan, account, test, kind, limits, cap, note = '' } = details
+  const { id, name, plan, account, test, kind, limits, cap, expiresAt, note = '' } = details
   const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
   // The plan of a caller with JWTs comes with these.
@@ -37,21 +37,33 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />
       </label>
+      <label
+        >Expires at this time in UTC; empty for never
+        <input name="expiresAt" type="datetime-local" defaultValue=${minuteOf(expiresAt)} />
+      </label>
       <label>Note <input name="note" defaultValue=${note} autocomplete="off" /></label>
     `}
   />`
 }
 
 /** The change of a key that a form asks for: an empty field takes a setting away, unchanged ones are left out. */
-function changeOf({ plan, limits, cap, note = '' }: KeyDetails, form: FormData): object {
-  const [newPlan, newNote, until] = ['plan', 'note', 'until'].map((name) => fieldText(form, name))
+function changeOf({ plan, limits, cap, expiresAt, note = '' }: KeyDetails, form: FormData): object {
+  const [newPlan, newNote, until, end] = ['plan', 'note', 'until', 'expiresAt'].map((name) =>
+    fieldText(form, name),
+  )
   const change = {
     ...(newPlan === plan || !form.has('plan') ? {} : { plan: newPlan }),
     ...limitsIn(form, 'limits', limits),
     ...limitsIn(form, 'cap', cap),
     ...(newNote === note ? {} : { note: newNote || null }),
+    ...(end === minuteOf(expiresAt) ? {} : { expiresAt: end ? `${end}Z` : null }),
     ...(until === '' ? {} : { until: `${until}Z` }),
   }
   if (Object.keys(change).length === 0) throw new Error('Nothing is changed.')
   return change
+}
+
+/** A time as its field has it. */
+function minuteOf(iso = ''): string {
+  return iso.slice(0, 16)
 }

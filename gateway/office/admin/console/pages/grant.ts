@@ -9,7 +9,6 @@ import type { KeyDetails } from '../../../operations/quota-desk.ts'
 export function Grant({ details, done }: { details: KeyDetails; done: () => void }) {
   const { id, account, test, standing } = details
   const limited = windows.filter(({ name }) => standing[name]).reverse()
-  if (limited.length === 0) return null
   const whose =
     account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
   const others = standing.operations || standing.cap ? ' Operations and caps get none of them.' : ''

@@ -1,5 +1,7 @@
+import { useRef } from 'preact/hooks'
 import { ask, type Session } from '../api.ts'
-import { html } from '../../../../front/http/page/html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { windows } from '../../../../front/http/page/windows.ts'
 import { ActionButton, type Action } from '../action-button.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { ChangeKey } from './change-key.ts'
@@ -8,71 +10,100 @@ import { Rotate } from './rotate.ts'
 
 type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 
-/** The actions that a role allows: each tells what will happen before it does. */
+/** The actions that a role allows: the one that is needed now, the others in a menu, and the last one apart. */
 export function Actions({ details, session, done }: ActionsProps) {
   const { id, name, state, bannedUntil, account, test, kind, standing } = details
-  const path = `/admin/keys/${id}`
-  const act = (method: string, target: string, body?: unknown) => async (): Promise<void> => {
-    await ask(method, target, body)
-    done()
+  const menu = useRef<HTMLElement>(null)
+  const shown = useRef('')
+  const mayAll = session.role === 'all'
+  if (session.role === 'read' || state === 'revoked') return null
+  const act = (label: string, consequence: string, request: string, more?: Partial<Action>) => {
+    const [method = '', path = ''] = request.split(' ')
+    const send = (): Promise<void> => ask(method, path).then(done)
+    return html`<${ActionButton} ...${{ label, consequence, ...more }} act=${send} />`
   }
   const whose =
     account === undefined || test
       ? 'its own counters'
-      : `the counters of the account ${account}, which its other keys share`
+      : `the counters of the account ${account}, for all of its keys`
   const others = standing.operations || standing.cap ? ', operations and caps' : ''
-  const support: Action[] = [
-    ...(bannedUntil === undefined
-      ? []
-      : [
-          {
-            label: 'Lift the ban',
-            consequence: `“${name}” is let in again within a second, on every gateway.`,
-            act: act('DELETE', `/admin/bans/${id}`),
-          },
-        ]),
-    {
-      label: 'Reset the quota',
-      consequence: `This empties ${whose}: all of its windows${others} begin anew.`,
-      act: act('POST', `/admin/quota/${id}/reset`),
-    },
+  const limited = windows.flatMap((window) => standing[window.name] ?? [])
+  const actions: readonly (readonly [name: string, action: Child])[] = [
+    [
+      'lift',
+      bannedUntil !== undefined &&
+        act(
+          'Lift the ban',
+          `“${name}” is let in again within a second, on every gateway.`,
+          `DELETE /admin/bans/${id}`,
+        ),
+    ],
+    [
+      'enable',
+      mayAll &&
+        state === 'disabled' &&
+        act(
+          'Enable',
+          `“${name}” is let in again within a second.`,
+          `POST /admin/keys/${id}/enable`,
+        ),
+    ],
+    ['change', mayAll && html`<${ChangeKey} details=${details} done=${done} />`],
+    ['grant', limited.length > 0 && html`<${Grant} details=${details} done=${done} />`],
+    [
+      'reset',
+      act(
+        'Reset the quota',
+        `This empties ${whose}: all of its windows${others} begin anew.`,
+        `POST /admin/quota/${id}/reset`,
+      ),
+    ],
+    ['rotate', !kind && html`<${Rotate} id=${id} done=${done} />`],
+    [
+      'disable',
+      mayAll &&
+        state !== 'disabled' &&
+        act(
+          'Disable',
+          `Every request of “${name}” gets 401 until it is enabled again.`,
+          `POST /admin/keys/${id}/disable`,
+        ),
+    ],
   ]
-  const all: Action[] =
-    state === 'revoked'
-      ? []
-      : [
-          state === 'disabled'
-            ? {
-                label: 'Enable',
-                consequence: `“${name}” is let in again within a second.`,
-                act: act('POST', `${path}/enable`),
-              }
-            : {
-                label: 'Disable',
-                consequence: `Every request of “${name}” gets 401 until it is enabled again.`,
-                act: act('POST', `${path}/disable`),
-              },
-          {
-            label: 'Revoke',
-            consequence: `“${name}” ends for good: it can’t be enabled again, and its tokens never work again.`,
-            typed: name,
-            act: act('POST', `${path}/revoke`),
-          },
-        ]
-  const shown = [
-    ...(session.role === 'read' ? [] : support),
-    ...(session.role === 'all' ? all : []),
-  ]
-  if (session.role === 'read') return null
+  const offered = actions.filter(([, action]) => action)
+  // A button whose dialog is open stays where it is.
+  if (!document.querySelector('dialog[open]')) {
+    const isUsedUp = limited.some(({ used, limit }) => used >= (limit ?? Infinity))
+    const isNeeded = ([name]: (typeof actions)[number]): boolean =>
+      ['lift', 'enable'].includes(name) || (isUsedUp && standing.offered && name === 'grant')
+    shown.current = (offered.find(isNeeded) ?? offered[0])?.[0] ?? ''
+  }
+  const part = (isShown: boolean): Child =>
+    offered
+      .filter(([name]) => (name === shown.current) === isShown)
+      .map(([name, action]) => html`<div key=${name}>${action}</div>`)
   return html`
-    <div class="tools" role="group" aria-label="What can be done">
-      ${shown.map((action) => html`<${ActionButton} key=${action.label} ...${action} />`)}
-      ${state !== 'revoked' && html`<${Grant} details=${details} done=${done} />`}
-      ${state !== 'revoked' && !kind && html`<${Rotate} id=${id} done=${done} />`}
+    <div class="tools actions" role="group" aria-label="What can be done">
+      ${part(true)}
+      <button type="button" popovertarget="actions">More</button>
+      <div
+        id="actions"
+        popover="auto"
+        ref=${menu}
+        onCloseCapture=${() => menu.current?.hidePopover()}
+      >
+        ${part(false)}
+      </div>
       ${
-        state !== 'revoked' &&
-        session.role === 'all' &&
-        html`<${ChangeKey} details=${details} done=${done} />`
+        mayAll &&
+        html`<div class="apart">
+          ${act(
+            'Revoke',
+            `“${name}” ends for good: it can’t be enabled again, and its tokens never work again.`,
+            `POST /admin/keys/${id}/revoke`,
+            { typed: name },
+          )}
+        </div>`
       }
     </div>
   `

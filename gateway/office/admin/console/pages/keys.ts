@@ -4,36 +4,60 @@ import { useData } from '../data.ts'
 import { ago, local } from '../times.ts'
 import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
-import { html } from '../../../../front/http/page/html.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windowsWhere } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, time, type Column } from '../page-parts.ts'
+import { SaveCsv } from '../save-csv.ts'
 import { plansIn } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyStanding } from '../../../operations/key-standing.ts'
 import type { KeyOnPage, KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
 import { MakeKey } from './make-key.ts'
+import { ManyKeys, type PickedKeys } from './many-keys.ts'
 
 const perPage = 50
 
-const states = ['active', 'disabled', 'expired', 'revoked']
+/** The time between two looks at the list; at one that is sorted, where a look reads all keys, a longer one. */
+const [everyMs, sortedEveryMs] = [5_000, 30_000]
+
+const states = [
+  ['', 'all but revoked'],
+  ...['active', 'disabled', 'expired', 'revoked'].map((state) => [state, state] as const),
+] as const
+
+const orders = [
+  ['', 'A to Z'],
+  ['use', 'by use today'],
+  ['refusals', 'by refusals today'],
+  ['recent', 'by last use'],
+] as const
 
 type Props = Readonly<{ session: Session; search: string; list: (text: string) => void }>
 
-/** Keys by name; `search` leaves those with a text, and `list` searches another one. */
+/** Keys, by name or by their use; `search` leaves those with a text, and `list` searches another one. */
 export function Keys({ session, search, list }: Props) {
   const [state, setState] = useState('')
   const [plan, setPlan] = useState('')
+  const [sort, setSort] = useState('')
   const config = useData<RunningConfig>('/admin/config')
-  const plans = config.data ? plansIn(config.data.config) : []
+  const plans = config.data
+    ? plansIn(config.data.config).map(({ name }) => [name, name] as const)
+    : []
   const [after, setAfter] = useState<readonly string[]>([])
-  const path = `/admin/keys${query({ search, state, plan, standing: 'true', limit: perPage, after: after.at(-1) })}`
-  const keys = useData<KeyPage>(path, 5_000)
+  const [picked, setPicked] = useState<PickedKeys>(new Map())
+  const [result, setResult] = useState<Child>()
+  const filters = { search, state, plan }
+  const path = `/admin/keys${query({ ...filters, sort, standing: 'true', limit: perPage, after: after.at(-1) })}`
+  const keys = useData<KeyPage>(path, sort === '' ? everyMs : sortedEveryMs)
+  const turnTo = (pages: readonly string[]): void => {
+    setAfter(pages)
+    setPicked(new Map())
+  }
   const filter = (
     label: string,
     value: string,
-    all: string,
-    options: readonly string[],
+    options: readonly (readonly [value: string, words: string])[],
     choose: (option: string) => void,
   ) => html`
     <label
@@ -42,27 +66,21 @@ export function Keys({ session, search, list }: Props) {
         value=${value}
         onChange=${(event: Event) => {
           choose((event.target as HTMLSelectElement).value)
-          setAfter([])
+          turnTo([])
         }}
       >
-        <option value="">${all}</option>
-        ${options.map((each) => html`<option value=${each}>${each}</option>`)}
+        ${optionsOf(options)}
       </select>
     </label>
   `
   return page(
     'Keys',
-    'tollgate keys list --search TEXT · tollgate explain ID',
+    'tollgate keys list --sort use · tollgate explain ID',
     html`
       <div class="tools">
-        ${filter('State', state, 'all but revoked', states, setState)}
-        ${filter(
-          'Plan',
-          plan,
-          'all',
-          plans.map(({ name }) => name),
-          setPlan,
-        )}
+        ${filter('State', state, states, setState)}
+        ${filter('Plan', plan, [['', 'all'], ...plans], setPlan)}
+        ${filter('Order', sort, orders, setSort)}
         ${session.role === 'all' && html`<${MakeKey} made=${keys.reload} />`}
         ${
           search !== '' &&
@@ -72,32 +90,92 @@ export function Keys({ session, search, list }: Props) {
           </p>`
         }
       </div>
+      ${
+        picked.size > 0 &&
+        html`<${ManyKeys}
+          keys=${picked}
+          planField=${html`<label
+            >Plan
+            <select name="plan">
+              ${optionsOf(plans)}
+            </select></label
+          >`}
+          done=${(told: Child) => {
+            setResult(told)
+            keys.reload()
+          }}
+        />`
+      }
+      ${result}
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
         ? html`<${Empty} isFiltered=${search + state + plan !== ''} />`
         : html`
-            ${table('Keys by name', columnsOf(rows), rows, ({ id }) => id)}
-            <p class="buttons">
+            ${table(
+              `Keys ${orders.find(([value]) => value === sort)?.[1]}`,
+              [
+                ...(session.role === 'all' ? [pickColumn(rows, picked, setPicked)] : []),
+                ...columnsOf(rows),
+              ],
+              rows,
+              ({ id }) => id,
+            )}
+            <div class="buttons">
               <button
                 type="button"
                 disabled=${after.length === 0}
-                onClick=${() => setAfter(after.slice(0, -1))}
+                onClick=${() => turnTo(after.slice(0, -1))}
               >
                 Back
               </button>
               <button
                 type="button"
                 disabled=${next === null}
-                onClick=${() => setAfter([...after, next ?? ''])}
+                onClick=${() => turnTo([...after, next ?? ''])}
               >
                 Next ${count(perPage)}
               </button>
-            </p>
+              <${SaveCsv}
+                label="Save all as CSV"
+                file="keys.csv"
+                method="GET"
+                path=${`/admin/keys${query(filters)}`}
+              />
+            </div>
           `,
     ),
     html`<${Issuers} />`,
   )
+}
+
+function optionsOf(options: readonly (readonly [value: string, words: string])[]): Child {
+  return options.map(([value, words]) => html`<option value=${value}>${words}</option>`)
+}
+
+/** Boxes that pick keys, with one for all of a page above them. */
+function pickColumn(
+  rows: readonly KeyOnPage[],
+  picked: PickedKeys,
+  pick: (keys: PickedKeys) => void,
+): Column<KeyOnPage> {
+  const box = (label: string, some: readonly KeyOnPage[]): Child => {
+    const isPicked = some.every(({ id }) => picked.has(id))
+    const change = (): void => {
+      const keys = new Map(picked)
+      for (const { id, name } of some)
+        if (isPicked) keys.delete(id)
+        else keys.set(id, name)
+      pick(keys)
+    }
+    return html`<input
+      type="checkbox"
+      aria-label=${label}
+      checked=${isPicked}
+      onChange=${change}
+    />`
+  }
+  return { name: box('All of this page', rows), cell: (row) => box(row.name, [row]) }
 }
 
 const firstColumns: readonly Column<KeyOnPage>[] = [
@@ -121,9 +199,14 @@ const firstColumns: readonly Column<KeyOnPage>[] = [
 
 const lastColumns: readonly Column<KeyOnPage>[] = [
   {
+    name: 'Admitted today',
+    isNumber: true,
+    cell: ({ admittedToday }) => (admittedToday ? count(admittedToday) : ''),
+  },
+  {
     name: 'Refused today',
     isNumber: true,
-    cell: ({ refusedToday = 0 }) => (refusedToday > 0 ? count(refusedToday) : ''),
+    cell: ({ refusedToday }) => (refusedToday ? count(refusedToday) : ''),
   },
   {
     name: 'Last used',

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { startAdmin } from '../support/admin.ts'
+import { focused, go, looksWell, settled, startBrowser } from '../support/browser.ts'
+import { json } from '../support/http.ts'
+import { until } from '../support/until.ts'
+import { dayMs } from '../../shared/windows.ts'
+
+const { test } = await startBrowser(t)
+
+const plans =
+  'plans: { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, perDay: 9000 } }'
+
+/** Keys by their names, with their requests of today. */
+const requests = { Acme: [5, 40], Bolt: [500, 0], Cargo: [70, 7], Dune: [0, 0] } as const
+
+test('keys are sorted by use, and saved as CSV', async (t, open) => {
+  const { url, gateway } = await startAdmin(t, { more: plans, thread: {} })
+  for (const name of Object.keys(requests)) await gateway.key({ name })
+  const day = Math.floor(Date.now() / dayMs)
+  const lines = []
+  for await (const { id, name } of gateway.stores.keys.list()) {
+    const [admitted, refused] = requests[name as keyof typeof requests]
+    const of = { day, key: id, lastMs: 0 }
+    lines.push({ ...of, what: 'admitted 2xx', count: admitted })
+    lines.push({ ...of, what: 'refused rate_limit_exceeded minute', count: refused })
+  }
+  await gateway.stores.tallies.add({ by: 'test', number: 1, lines })
+  const page = await open(url, { place: 'keys' })
+  const shown = async () =>
+    (await page.locator('tbody a').allInnerTexts()).map((name) => name.charAt(0)).join('')
+  const order = page.getByLabel('Order')
+  await until(async () => (await shown()) === 'ABCD')
+  for (const [words, names] of [
+    ['by use today', 'BCAD'],
+    ['by refusals today', 'ACBD'],
+    ['by last use', 'ABCD'],
+  ] as const) {
+    await order.selectOption(words)
+    await until(async () => (await shown()) === names)
+  }
+  await order.selectOption('by use today')
+  await until(async () => (await shown()) === 'BCAD')
+  t.match(await page.locator('tbody tr').first().innerText(), /Bolt.*500/s)
+  await looksWell(t, page, 'keys-sorted')
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save all as CSV' }).press('Enter')
+  const saved = await saving
+  t.equal(saved.suggestedFilename(), 'keys.csv')
+  t.match(readFileSync(await saved.path(), 'utf8'), /"Cargo","free","","active","70","7"/)
+})
+
+test('several keys are changed at once, and those that failed are told', async (t, open) => {
+  const { url, ask, gateway } = await startAdmin(t, { more: plans })
+  for (const name of Object.keys(requests)) await gateway.key({ name, plan: 'pro' })
+  const all = json(await ask('GET', '/admin/keys')) as unknown as { id: string; name: string }[]
+  const stateOf = async (): Promise<string> => {
+    const keys = json(await ask('GET', '/admin/keys?all')) as unknown as Record<string, string>[]
+    return keys
+      .sort((a, b) => ((a['name'] ?? '') < (b['name'] ?? '') ? -1 : 1))
+      .map(({ plan, state }) => `${plan} ${state}`)
+      .join(', ')
+  }
+  const page = await open(url, { place: 'keys', expected: /^409 PATCH \/admin\/keys\// })
+  await settled(page)
+  const chosen = page.getByRole('group', { name: 'Chosen keys' })
+  t.equal(await chosen.count(), 0)
+  for (const name of ['Acme', 'Cargo']) {
+    await page.getByRole('checkbox', { name }).press(' ')
+  }
+  await chosen.getByText('2 keys chosen').waitFor()
+  const dialog = page.getByRole('dialog')
+  await chosen.getByRole('button', { name: 'Disable' }).press('Enter')
+  await dialog.getByText('2 keys will get 401 until enabled again: “Acme”, “Cargo”.').waitFor()
+  t.equal(await stateOf(), 'pro active, pro active, pro active, pro active', 'a question first')
+  await looksWell(t, page, 'keys-chosen')
+  await dialog.getByRole('button', { name: 'Disable' }).press('Enter')
+  await page.getByRole('status').getByText('Disable: 2 keys done.').waitFor()
+  t.equal(await stateOf(), 'pro disabled, pro active, pro disabled, pro active')
+  t.equal(await focused(page), 'Disable', 'they are still chosen')
+  await chosen.getByRole('button', { name: 'Enable' }).press('Enter')
+  await dialog.getByRole('button', { name: 'Enable' }).press('Enter')
+  await page.getByRole('status').getByText('Enable: 2 keys done.').waitFor()
+  t.equal(await stateOf(), 'pro active, pro active, pro active, pro active')
+
+  await page.getByRole('checkbox', { name: 'All of this page' }).press(' ')
+  await chosen.getByText('4 keys chosen').waitFor()
+  const cargo = all.find(({ name }) => name === 'Cargo')
+  await chosen.getByRole('button', { name: 'Change plan' }).press('Enter')
+  await ask('POST', `/admin/keys/${cargo?.id}/revoke`)
+  await dialog.getByLabel('Plan').selectOption('free')
+  await dialog.getByRole('button', { name: 'Change plan' }).press('Enter')
+  const told = page.getByRole('alert')
+  await told.getByText('Change plan: 3 keys done, 1 not:').waitFor()
+  t.match(await told.getByRole('listitem').innerText(), /^Cargo: .* is revoked/)
+  t.equal(await stateOf(), 'free active, free active, pro revoked, free active')
+  await looksWell(t, page, 'keys-partly')
+  await page.getByLabel('State').selectOption('active')
+  await chosen.waitFor({ state: 'detached' })
+  t.pass('another list chooses nothing')
+})
+
+test('who may not change keys chooses none', async (t, open) => {
+  const bob = 'token-of-bob-0123456789'
+  const { url, gateway } = await startAdmin(t, { tokens: `bob/support:${bob}` })
+  await gateway.key({ name: 'Acme' })
+  const page = await open(url, { token: bob })
+  await go(page, 'keys')
+  t.equal(await page.locator('tbody a').count(), 1)
+  t.equal(await page.getByRole('checkbox').count(), 0)
+})
