@@ -1,17 +1,87 @@
-import { FormDialog } from './form-dialog.ts'
-import { html } from '../../../front/http/page/html.ts'
+import { useRef, useState } from 'preact/hooks'
+import { useWork } from './button-work.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
+import { failure } from './page-parts.ts'
 
-export type Action = Readonly<{
-  /** The words on its button. */
+type FormProps = Readonly<{
+  /** The words on its button, and its heading. */
   label: string
+  /** The words on the button that sends it, if they are others. */
+  go?: string
   /** The sentence about its effect, shown before it happens. */
-  consequence: string
+  consequence?: string
   /** A word to type, for what can't be undone. */
-  typed?: string
-  act: () => Promise<void>
+  typed?: string | undefined
+  fields?: Child
+  submit: (form: FormData) => Promise<void>
+  /** What came of it, in place of the form. */
+  result?: Child
+  /** Called when it is closed; with it, the dialog stays open for the result. */
+  closed?: () => void
 }>
+
+export type Action = Pick<FormProps, 'label' | 'consequence' | 'typed'> &
+  Readonly<{ act: () => Promise<void> }>
 
 /** A button that tells what will happen, and asks once more. */
 export function ActionButton({ act, ...told }: Action) {
   return html`<${FormDialog} ...${told} submit=${act} />`
+}
+
+/** A button that opens a form, which tells what it does before it is sent. */
+export function FormDialog({ label, go = label, consequence, typed, fields, ...rest }: FormProps) {
+  const { submit, result, closed } = rest
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [word, setWord] = useState('')
+  const [closings, setClosings] = useState(0)
+  const { isBusy, error, run, forget } = useWork()
+  const open = (): void => {
+    forget()
+    dialog.current?.showModal()
+  }
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const form = new FormData(event.target as HTMLFormElement)
+    const isDone = await run(() => submit(form))
+    if (isDone && !closed) dialog.current?.close()
+    // Somebody may have closed it meanwhile, and would miss how it went.
+    else if (dialog.current?.open === false) dialog.current.showModal()
+  }
+  const close = (): void => {
+    setWord('')
+    setClosings(closings + 1)
+    closed?.()
+  }
+  return html`
+    <button type="button" onClick=${open}>${label}</button>
+    <dialog ref=${dialog} aria-label=${label} onClose=${close}>
+      <h2>${label}</h2>
+      ${
+        result
+          ? html`${result}
+              <form method="dialog" class="buttons"><button>Done</button></form>`
+          : html`<form key=${closings} onSubmit=${(event: Event) => void send(event)}>
+              ${consequence !== undefined && html`<p>${consequence}</p>`}
+              ${
+                typed !== undefined &&
+                html`<label
+                  ><span>Type <b>${typed}</b> to go on</span>
+                  <input
+                    value=${word}
+                    autocomplete="off"
+                    onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)}
+                  />
+                </label>`
+              }
+              ${fields} ${error !== undefined && failure({ message: error })}
+              <div class="buttons">
+                <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
+                <button class="go" disabled=${isBusy || (typed !== undefined && word !== typed)}>
+                  ${go}
+                </button>
+              </div>
+            </form>`
+      }
+    </dialog>
+  `
 }

@@ -1,4 +1,5 @@
-import { html } from '../../../front/http/page/html.ts'
+import { html, type Child } from '../../../front/http/page/html.ts'
+import type { Plan } from './settings.ts'
 
 type ChoiceProps<Value extends string> = Readonly<{
   label: string
@@ -31,6 +32,25 @@ export function Choice<Value extends string>({
         `,
       )}
     </fieldset>
+  `
+}
+
+/** The plan of a key, by its name. */
+export function planField(
+  plans: readonly Plan[],
+  selected?: string,
+  choose?: (plan: string) => void,
+): Child {
+  return html`
+    <label
+      >Plan
+      <select
+        name="plan"
+        onChange=${(event: Event) => choose?.((event.target as HTMLSelectElement).value)}
+      >
+        ${plans.map(({ name }) => html`<option value=${name} selected=${name === selected}>${name}</option>`)}
+      </select>
+    </label>
   `
 }
 

@@ -3,13 +3,14 @@ import { html, type Child } from '../../../front/http/page/html.ts'
 import { windows, type LimitsByName } from '../../../front/http/page/windows.ts'
 import { fieldText } from './controls.ts'
 
-/** The members of a key that are limits by windows, with the words above their fields. */
+/** The members of a key that are limits by windows, and a plan itself, with the words above their fields. */
 const legends = {
   limits: 'Limits, if not as the plan says: a number, or unlimited',
   cap: 'Cap: the most that this key alone may use of its account',
+  plan: 'Limits: a number, or unlimited; without any, each key brings its own',
 }
 
-/** A field for the limit of each window that a key may have of its own, or that its cap may have. */
+/** A field for the limit of each window. */
 export function limitFields(of: keyof typeof legends, limits: LimitsByName = {}): Child {
   return html`
     <fieldset class="limits">

@@ -51,6 +51,21 @@ export function time(iso: string | null | undefined, otherwise?: string) {
   return timeOf(iso)
 }
 
+/** Values with their names; those that are empty are left out. */
+export function facts(all: readonly (readonly [name: string, value: Child])[]) {
+  return html`
+    <dl class="facts">
+      ${all
+        .filter(([, value]) => Boolean(value))
+        .map(
+          ([name, value]) =>
+            html`<dt>${name}</dt>
+              <dd>${value}</dd>`,
+        )}
+    </dl>
+  `
+}
+
 export type Column<Row> = Readonly<{
   name: Child
   cell: (row: Row) => Child

@@ -1,7 +1,7 @@
 import { ask } from '../api.ts'
-import { fieldText } from '../controls.ts'
+import { fieldText, planField } from '../controls.ts'
 import { useData } from '../data.ts'
-import { FormDialog } from '../form-dialog.ts'
+import { FormDialog } from '../action-button.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { plansIn } from '../settings.ts'
@@ -13,15 +13,6 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
   const { id, name, plan, account, test, kind, limits, cap, expiresAt, note = '' } = details
   const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
-  // The plan of a caller with JWTs comes with these.
-  const planField = html`
-    <label
-      >Plan
-      <select name="plan">
-        ${plans.map((each) => html`<option value=${each.name} selected=${each.name === plan}>${each.name}</option>`)}
-      </select>
-    </label>
-  `
   const submit = async (form: FormData): Promise<void> => {
     await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))
     done()
@@ -31,8 +22,11 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
     consequence=${`“${name}” goes by it within a second, on every gateway. What it has used stays counted.`}
     submit=${submit}
     fields=${html`
-      ${kind === undefined && planField} ${limitFields('limits', limits)}
-      ${account !== undefined && !test && limitFields('cap', cap)}
+      ${
+        // The plan of a caller with JWTs comes with these.
+        kind === undefined && planField(plans, plan)
+      }
+      ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
       <label
         >Until this time in UTC, then as before; empty for good
         <input name="until" type="datetime-local" />

@@ -1,6 +1,6 @@
 import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
-import { FormDialog } from '../form-dialog.ts'
+import { FormDialog } from '../action-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { windows } from '../../../../front/http/page/windows.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'

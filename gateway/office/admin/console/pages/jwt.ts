@@ -1,7 +1,7 @@
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, table, time } from '../page-parts.ts'
+import { aged, facts, table, time } from '../page-parts.ts'
 import type { JudgedToken } from '../../../operations/jwt/judged.ts'
 import type { Issuers as IssuersView } from '../../../operations/jwt/list.ts'
 
@@ -22,27 +22,18 @@ export function judgedJwt({ header, claims, reason, failure, caller }: JudgedTok
   const why = failure === null ? '' : ` The keys of its issuer can’t be fetched: ${failure}.`
   const exp = claims?.['exp']
   const isTime = typeof exp === 'number' && Math.abs(exp) < 8.64e12
-  const facts: readonly (readonly [string, Child])[] = [
-    ['Caller', caller && html`<a href=${`#/keys/${caller.id}`}>${caller.name}</a>`],
-    ['Subject', caller?.subject],
-    ['Plan', caller?.plan],
-    ['Account', caller?.account],
-    ['Ends', isTime && time(new Date(exp * 1_000).toISOString())],
-    ['Header', html`<code>${JSON.stringify(header)}</code>`],
-    ['Claims', claims ? html`<code>${JSON.stringify(claims)}</code>` : 'can’t be read'],
-  ]
   return html`
     <section aria-label="JWT">
       <p class=${reason === null ? 'banner' : 'banner bad'} role="status">${verdict}${why}</p>
-      <dl class="facts">
-        ${facts
-          .filter(([, value]) => Boolean(value))
-          .map(
-            ([name, value]) =>
-              html`<dt>${name}</dt>
-                <dd>${value}</dd>`,
-          )}
-      </dl>
+      ${facts([
+        ['Caller', caller && html`<a href=${`#/keys/${caller.id}`}>${caller.name}</a>`],
+        ['Subject', caller?.subject],
+        ['Plan', caller?.plan],
+        ['Account', caller?.account],
+        ['Ends', isTime && time(new Date(exp * 1_000).toISOString())],
+        ['Header', html`<code>${JSON.stringify(header)}</code>`],
+        ['Claims', claims ? html`<code>${JSON.stringify(claims)}</code>` : 'can’t be read'],
+      ])}
     </section>
   `
 }

@@ -6,7 +6,7 @@ import { ActionButton, type Action } from '../action-button.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { ChangeKey } from './change-key.ts'
 import { Grant } from './grant.ts'
-import { Rotate } from './rotate.ts'
+import { Rotate } from './make-key.ts'
 
 type ActionsProps = { details: KeyDetails; session: Session; done: () => void }
 

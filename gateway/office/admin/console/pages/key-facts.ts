@@ -4,7 +4,7 @@ import { ago } from '../times.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText, windows } from '../../../../front/http/page/windows.ts'
-import { aged, table, time } from '../page-parts.ts'
+import { aged, facts, table, time } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
@@ -14,7 +14,7 @@ export function factsOf(details: KeyDetails): Child {
   const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
   const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
   const { until, afterwards, limits, cap = {} } = details
-  const facts: readonly (readonly [string, Child])[] = [
+  return facts([
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
     ['Account', account],
@@ -53,18 +53,7 @@ export function factsOf(details: KeyDetails): Child {
       'Old token',
       oldToken && html`works until ${time(oldToken.until)}; last used ${ago(oldToken.lastUsedAt)}`,
     ],
-  ]
-  return html`
-    <dl class="facts">
-      ${facts
-        .filter(([, value]) => value !== undefined && value !== '' && value !== false)
-        .map(
-          ([name, value]) =>
-            html`<dt>${name}</dt>
-              <dd>${value}</dd>`,
-        )}
-    </dl>
-  `
+  ])
 }
 
 /** The points that an operator has added to the present windows, in words. */

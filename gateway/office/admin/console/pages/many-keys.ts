@@ -1,6 +1,6 @@
 import { ask } from '../api.ts'
 import { fieldText } from '../controls.ts'
-import { FormDialog } from '../form-dialog.ts'
+import { FormDialog } from '../action-button.ts'
 import { messageOf, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 

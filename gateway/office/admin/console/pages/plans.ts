@@ -1,4 +1,8 @@
+import type { Session } from '../api.ts'
+import { query } from '../api.ts'
 import { useData } from '../data.ts'
+import { gatewayNowMs } from '../gateway-clock.ts'
+import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   isLimited,
@@ -8,17 +12,39 @@ import {
 } from '../../../../front/http/page/windows.ts'
 import { aged, page, table, type Column } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
+import type { PlanToday } from '../../../foresight/plans-today.ts'
+import type { LedgerLine } from '../../../ledger/lines.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
+import { NewPlan } from './new-plan.ts'
 
-/** The plans in force, as the file has them. */
-export function Plans() {
-  const config = useData<RunningConfig>('/admin/config')
+/** The plans in force, as the file has them, with their keys and months. */
+export function Plans({ session }: { session: Session }) {
+  const config = useData<RunningConfig>('/admin/config', 30_000)
+  const today = useData<readonly PlanToday[]>('/admin/plans', 30_000)
+  const [from, month] = latestMonths()
+  const months = useData<readonly LedgerLine[]>(`/admin/ledger${query({ by: 'plan', from })}`)
+  const ofToday = (name: string, figure: 'keys' | 'near' | 'refusedToday') =>
+    today.data?.find((plan) => plan.name === name)?.[figure]
+  const ofMonth = (name: string, isLast: boolean) =>
+    months.data
+      ?.filter(({ plan, day }) => plan === name && day < month === isLast)
+      .reduce((sum, { requests }) => sum + requests, 0)
   return page(
     'Plans',
-    'tollgate config running',
-    aged(
-      config,
-      ({ config: settings, file }) => html`
+    'tollgate plans list',
+    aged(today, (plans) =>
+      plans
+        .filter(({ limits }) => limits === null)
+        .map(
+          ({ name, keys }) =>
+            html`<p class="banner bad">
+              The configuration has no plan ${name}: 403 for ${plural(keys, 'key')}.
+            </p>`,
+        ),
+    ),
+    aged(config, ({ config: settings }) => {
+      const plans = plansIn(settings)
+      return html`
         ${table(
           'The plans in force',
           [
@@ -27,20 +53,44 @@ export function Plans() {
               cell: ({ name }: Plan) =>
                 html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
             },
-            ...limitColumns(plansIn(settings)),
-            ...operationColumn(plansIn(settings)),
+            ...limitColumns(plans),
+            ...operationColumn(plans),
+            figure('Keys', (name) => ofToday(name, 'keys')),
+            figure('Near a limit today', (name) => ofToday(name, 'near')),
+            figure('Refused today', (name) => ofToday(name, 'refusedToday')),
+            figure('This month', (name) => ofMonth(name, false)),
+            figure('Last month', (name) => ofMonth(name, true)),
             { name: 'Bans', cell: ({ bans }: Plan) => bans },
           ],
-          plansIn(settings),
+          plans,
           ({ name }) => name,
         )}
         <p class="quiet">
-          A plan’s page shows what its callers use of it, and whom other limits would refuse. Limits
-          are changed in ${file}.
+          Near a limit: quotas that came to 80 % of one. Months: admitted requests. A plan’s page
+          shows whom other limits would refuse, and changes them.
         </p>
-      `,
-    ),
+        <${NewPlan} plans=${plans} session=${session} />
+      `
+    }),
+    aged(months, () => null),
   )
+}
+
+/** The first days of the last month and of this one. */
+function latestMonths(): [last: string, present: string] {
+  const day = new Date(gatewayNowMs())
+  day.setUTCDate(1)
+  const present = day.toISOString().slice(0, 10)
+  day.setUTCMonth(day.getUTCMonth() - 1)
+  return [day.toISOString().slice(0, 10), present]
+}
+
+function figure(name: string, of: (plan: string) => number | undefined): Column<Plan> {
+  const cell = ({ name: plan }: Plan): Child => {
+    const number = of(plan)
+    return number === undefined ? '–' : count(number)
+  }
+  return { name, isNumber: true, cell }
 }
 
 function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {

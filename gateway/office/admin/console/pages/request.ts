@@ -5,7 +5,7 @@ import { count, plural } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { capital, windows } from '../../../../front/http/page/windows.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, facts, page, table, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
@@ -45,35 +45,26 @@ export function Request({ id, session }: { id: string; session: Session }) {
 
 function answerOf(answer: Explained, session: Session): Child {
   const { status, code, sentence, method, path, route, bannedUntil } = answer
-  const facts: readonly (readonly [string, Child])[] = [
-    ['Request', html`<code>${method} ${path}</code> (route ${route})`],
-    ['When', time(answer.time)],
-    ['Key', answer.key === null ? 'none' : keyLink(answer)],
-    ['Reason', reasonText(answer)],
-    ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
-    ['Cost', costOf(answer)],
-    ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
-    ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
-    ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
-    [
-      'Time',
-      `${answer.ownMs} ms of our own${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms of the backend`}`,
-    ],
-    ['Gateway', `${answer.gateway}, configuration ${answer.config}`],
-  ]
   return html`
     <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
     <p><${CopyButton} text=${answerTo(answer)} label="Copy answer" /></p>
     ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
-    <dl class="facts">
-      ${facts
-        .filter(([, value]) => value !== '')
-        .map(
-          ([name, value]) =>
-            html`<dt>${name}</dt>
-              <dd>${value}</dd>`,
-        )}
-    </dl>
+    ${facts([
+      ['Request', html`<code>${method} ${path}</code> (route ${route})`],
+      ['When', time(answer.time)],
+      ['Key', answer.key === null ? 'none' : keyLink(answer)],
+      ['Reason', reasonText(answer)],
+      ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
+      ['Cost', costOf(answer)],
+      ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
+      ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
+      ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
+      [
+        'Time',
+        `${answer.ownMs} ms of our own${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms of the backend`}`,
+      ],
+      ['Gateway', `${answer.gateway}, configuration ${answer.config}`],
+    ])}
   `
 }
 

@@ -1,67 +1,38 @@
 import { useState } from 'preact/hooks'
-import { fieldText } from '../controls.ts'
+import { fieldText, planField } from '../controls.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { failure } from '../page-parts.ts'
 import type { Plan } from '../settings.ts'
-import type { Work } from '../button-work.ts'
-
-type Props = Readonly<{
-  plans: readonly Plan[]
-  work: Work
-  create: (settings: object) => void
-  cancel: () => void
-}>
 
 /** The settings of a new key. */
-export function KeyForm({ plans, work: { isBusy, error }, create, cancel }: Props) {
+export function KeyFields({ plans }: { plans: readonly Plan[] }) {
   const [plan, setPlan] = useState<string>()
   const [hasAccount, setHasAccount] = useState(false)
   const { limits } = plans.find(({ name }) => name === plan) ?? plans[0] ?? {}
-  const send = (event: Event): void => {
-    event.preventDefault()
-    create(settingsIn(new FormData(event.target as HTMLFormElement)))
-  }
   return html`
-    <form onSubmit=${send}>
-      <label>Name <input name="name" required autocomplete="off" /></label>
-      <label
-        >Plan
-        <select
-          name="plan"
-          required
-          onChange=${(event: Event) => setPlan((event.target as HTMLSelectElement).value)}
-        >
-          ${plans.map(({ name }) => html`<option value=${name}>${name}</option>`)}
-        </select>
-      </label>
-      <label
-        >Account, if several keys share one quota
-        <input
-          name="account"
-          autocomplete="off"
-          onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
-      /></label>
-      <details open=${limits === 'custom'}>
-        <summary>Limits of its own</summary>
-        ${limitFields('limits')}
-      </details>
-      ${hasAccount && limitFields('cap')} ${restrictions}
-      <label
-        >Expires at this time in UTC; empty for never
-        <input name="expiresAt" type="datetime-local" />
-      </label>
-      <label>Note <input name="note" autocomplete="off" /></label>
-      <label class="inline">
-        <input type="checkbox" name="test" />
-        <span>Test key: lets its owner simulate refusals. This can’t be changed later.</span>
-      </label>
-      ${error !== undefined && failure({ message: error })}
-      <div class="buttons">
-        <button type="button" onClick=${cancel}>Cancel</button>
-        <button class="go" disabled=${isBusy}>Make it</button>
-      </div>
-    </form>
+    <label>Name <input name="name" required autocomplete="off" /></label>
+    ${planField(plans, undefined, setPlan)}
+    <label
+      >Account, if several keys share one quota
+      <input
+        name="account"
+        autocomplete="off"
+        onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
+    /></label>
+    <details open=${limits === 'custom'}>
+      <summary>Limits of its own</summary>
+      ${limitFields('limits')}
+    </details>
+    ${hasAccount && limitFields('cap')} ${restrictions}
+    <label
+      >Expires at this time in UTC; empty for never
+      <input name="expiresAt" type="datetime-local" />
+    </label>
+    <label>Note <input name="note" autocomplete="off" /></label>
+    <label class="inline">
+      <input type="checkbox" name="test" />
+      <span>Test key: lets its owner simulate refusals. This can’t be changed later.</span>
+    </label>
   `
 }
 
@@ -90,7 +61,8 @@ const restrictions: Child = html`
   </details>
 `
 
-function settingsIn(form: FormData): object {
+/** The settings that a form with these fields has. */
+export function settingsIn(form: FormData): object {
   const texts = ['name', 'plan', 'account', 'note'].map((name) => [name, fieldText(form, name)])
   const words = lists.map(([name]) => [
     name,

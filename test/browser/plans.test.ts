@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { startAdmin } from '../support/admin.ts'
+import { go, looksWell, picture, saving, settled, startBrowser } from '../support/browser.ts'
+import { newKey } from '../contracts/keys.ts'
+import { peak } from '../support/filled-store.ts'
+import { until } from '../support/until.ts'
+import { dayMs } from '../../shared/windows.ts'
+import type { Page } from 'playwright-core'
+
+const { test } = await startBrowser(t)
+
+const more = `plans:
+  free: { perMinute: 60, perDay: 1000 }
+  pro: { perMinute: 300, perDay: 10000, perMonth: 50000 }
+  own: custom`
+
+/** The cells of a plan's row. */
+async function rowOf(page: Page, name: string): Promise<string> {
+  return (await page.getByRole('row', { name }).getByRole('cell').allInnerTexts()).join(' | ')
+}
+
+test('plans tell of their keys, quotas near a limit, refusals and months', async (t, open) => {
+  const { url, gateway } = await startAdmin(t, { more, thread: {} })
+  const page = await open(url, { place: 'plans' })
+  await settled(page)
+  t.equal(await rowOf(page, 'free'), 'free | 60 | 1,000 | unlimited | 0 | 0 | 0 | 0 | 0 | on')
+  await picture(page, 'plans-of-no-keys')
+  const { keys, tallies, peaks } = gateway.stores
+  const day = Math.floor(Date.now() / dayMs)
+  const [one, two, gone] = ['free', 'free', 'gone'].map((plan) => newKey({ plan }))
+  if (!one || !two || !gone) return
+  await keys.add([one, two, gone])
+  const of = { day, key: one.id, lastMs: 0 }
+  await tallies.add({
+    ...{ by: 'test', number: 1 },
+    lines: [
+      { ...of, what: 'admitted 2xx', count: 1_234 },
+      { ...of, what: 'refused rate_limit_exceeded minute', count: 96 },
+    ],
+  })
+  await peaks.add({
+    ...{ by: 'test', number: 1 },
+    lines: [peak(`key:${two.id}`, { day, most: { minute: 48, day: 48 } })],
+  })
+  await page.reload()
+  await settled(page)
+  await until(async () => {
+    const row = await rowOf(page, 'free')
+    return row === 'free | 60 | 1,000 | unlimited | 2 | 1 | 96 | 1,234 | 0 | on'
+  })
+  t.match(
+    await page.getByText('The configuration has no plan').innerText(),
+    / gone: 403 for 1 key\./,
+  )
+  await looksWell(t, page, 'plans-used')
+  await page.getByRole('link', { name: 'free' }).press('Enter')
+  await page.getByText('Other limits').waitFor()
+  t.pass('its page changes its limits')
+})
+
+test('a new plan is checked, shown as a change of the file, and saved', async (t, open) => {
+  const { url, file, gateway } = await startAdmin(t, { more, admin: saving })
+  const page = await open(url, { place: 'plans' })
+  await page.locator('summary', { hasText: 'New plan' }).press('Enter')
+  const name = page.getByLabel('Name')
+  const show = page.getByRole('button', { name: 'Show the change' })
+  const isFit = (): Promise<boolean> =>
+    name.evaluate((field: { validity: { valid: boolean } }) => field.validity.valid)
+  for (const text of ['free', 'Gold', '9th', 'a.b', '']) {
+    await name.fill(text)
+    t.notOk(await isFit(), text)
+  }
+  await name.fill('gold-2')
+  t.ok(await isFit())
+  await page.getByLabel('A minute').fill('600')
+  await show.press('Enter')
+  await page.getByText('plans.gold-2').getByText('perDay is missing').waitFor()
+  t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+  await page.getByLabel('A day').fill('20000')
+  await show.press('Enter')
+  const added = page.locator('.diff .added')
+  await added.getByText('gold-2: { perMinute: 600, perDay: 20000 }').waitFor()
+  await looksWell(t, page, 'plans-new')
+  await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByRole('link', { name: 'Watch what it does' }).press('Enter')
+  await page.getByRole('heading', { name: 'Plan gold-2' }).waitFor()
+  t.match(readFileSync(file, 'utf8'), /gold-2: \{ perMinute: 600, perDay: 20000 \}/)
+  t.ok(gateway.app.config.plans.has('gold-2'), 'it is in force')
+  await go(page, 'plans')
+  t.match(await rowOf(page, 'gold-2'), /^gold-2 \| 600 \| 20,000/)
+})
