@@ -77,7 +77,10 @@ test('lists have a column for a window where one of their keys or plans is limit
   await page.getByRole('combobox', { name: /^Plan/ }).selectOption('free')
   await until(async () => (await columns()).includes('State | This minute | Today | Admitted'))
   await go(page, 'plans')
-  t.equal(await columns(), 'Plan | A second | A minute | An hour | A day | A month | Bans')
+  t.equal(
+    await columns(),
+    'Plan | A second | A minute | An hour | A day | A month | Keys | Near a limit today | Refused today | This month | Last month | Bans',
+  )
   const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
   t.match(await row('free').innerText(), /unlimited\s+60\s+unlimited\s+1,000\s+unlimited/)
   t.match(await row('own').innerText(), /(?:of each key\s+){5}/)

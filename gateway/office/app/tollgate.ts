@@ -35,7 +35,7 @@ export interface KeyOperations {
   show(key: string): Promise<KeyDetails>
   /** The key of a token in any state, and whether the token works; `undefined` for an unknown token, or a JWT that doesn't verify. */
   find(token: string): Promise<(KeyDetails & Readonly<{ works: boolean }>) | undefined>
-  /** A page of keys, by name. */
+  /** A page of keys, by name or as `sort` says. */
   list(filter: KeyFilter & KeyPaging): Promise<KeyPage>
   /** All keys that pass the filter, the oldest first; revoked ones only with `all` or their state. */
   list(filter?: KeyFilter): Promise<readonly KeyView[]>
@@ -149,7 +149,9 @@ export interface KeyFilter {
 export type KeyPaging = Readonly<{
   /** The `next` of the page before. */
   after?: string | undefined
-  /** Whether each key's standing is told as well. */
+  /** The most requests of today first, admitted or refused ones, or the latest use; it tells all that `standing` does. */
+  sort?: 'use' | 'refusals' | 'recent' | undefined
+  /** Whether each key's standing and its requests of today are told as well. */
   standing?: boolean | undefined
 }> &
   Readonly<{ limit: number }>

@@ -47,6 +47,7 @@ t.test('an app makes, finds, changes, rotates and revokes keys', async (t) => {
   t.match(await keys.list(), [{ id, limits: { perMinute: 5 } }])
   t.strictSame(await keys.list({ plan: 'pro' }), [])
   t.match(await keys.list({ limit: 1 }), { keys: [{ id }], next: null })
+  t.match(await keys.list({ limit: 1, sort: 'use' }), { keys: [{ id, admittedToday: Number }] })
 
   t.match(await keys.change(id, { plan: 'pro', limits: null, account: null }), { plan: 'pro' })
   t.match(await ask(key), { headers: { 'x-ratelimit-limit': '300' } })
