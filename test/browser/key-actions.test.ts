@@ -10,6 +10,7 @@ import {
   startWithRedis,
 } from '../support/browser.ts'
 import { json } from '../support/http.ts'
+import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import type { Page } from 'playwright-core'
 
@@ -79,6 +80,36 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
   await dialog.getByRole('button', { name: 'Revoke' }).press('Enter')
   await group.waitFor({ state: 'detached' })
   t.pass('nothing can be done for a key that has ended')
+})
+
+test('what a dialog of the menu did is told also if it was closed meanwhile', async (t, open) => {
+  const redis = await startRedis(t)
+  t.teardown(() => redis.child().kill('SIGCONT'))
+  const { url, gateway } = await startAdmin(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  const { key } = await gateway.key({ name: 'Acme' })
+  const page = await open(url, { place: `keys/${key.id}`, expected: /^503 / })
+  const dialog = page.getByRole('dialog')
+  const rotate = dialog.getByRole('button', { name: 'Rotate', exact: true })
+  const leave = async (): Promise<void> => {
+    redis.child().kill('SIGSTOP')
+    await rotate.press('Enter')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+  }
+  await pressAction(page, 'Rotate the token')
+  await leave()
+  await dialog.getByRole('alert').waitFor()
+  redis.child().kill('SIGCONT')
+  await until(async () => {
+    if (!(await dialog.isVisible())) return false
+    await leave()
+    redis.child().kill('SIGCONT')
+    await dialog.waitFor()
+    return (await dialog.locator('.token').count()) === 1
+  })
+  await dialog.getByRole('button', { name: 'Done' }).press('Enter')
+  await dialog.waitFor({ state: 'hidden' })
+  await until(async () => (await focused(page)) === 'More')
 })
 
 test('a key that has expired gets another end', async (t, open) => {

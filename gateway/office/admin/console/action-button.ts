@@ -43,9 +43,13 @@ export function FormDialog({ label, go = label, consequence, typed, fields, ...r
     event.preventDefault()
     const form = new FormData(event.target as HTMLFormElement)
     const isDone = await run(() => submit(form))
-    if (isDone && !closed) dialog.current?.close()
-    // Somebody may have closed it meanwhile, and would miss how it went.
-    else if (dialog.current?.open === false) dialog.current.showModal()
+    const { current: shown } = dialog
+    if (isDone && !closed) shown?.close()
+    // Somebody may have closed it meanwhile, and its menu, and would miss how it went.
+    else if (shown?.open === false) {
+      shown.closest<HTMLElement>('[popover]')?.togglePopover(true)
+      shown.showModal()
+    }
   }
   const close = (): void => {
     setWord('')
