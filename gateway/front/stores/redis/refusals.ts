@@ -26,13 +26,14 @@ export function redisRefusals(options: RedisOptions): RefusalStore {
 
   return {
     async put({ by, place, lastMs, hashes, answers }) {
-      await putChunk(hashOf(by, place), indexText(lastMs, hashes), answers, keepSeconds)
-      const listed = [
-        connection.zadd(processes, lastMs, by),
-        connection.expire(processes, keepSeconds),
-      ]
-      await answerOf(Promise.all(listed))
-      await forgetOldest()
+      // All at once: a flood puts 80 chunks in 4 s.
+      const [, , tooMany] = await Promise.all([
+        answerOf(connection.zadd(processes, lastMs, by)),
+        answerOf(connection.expire(processes, keepSeconds)),
+        answerOf(connection.zrange(processes, 0, String(-mostProcesses - 1))),
+        putChunk(hashOf(by, place), indexText(lastMs, hashes), answers, keepSeconds),
+      ])
+      for (const each of tooMany) await forget(each)
     },
 
     async indexes(afterMs) {
@@ -51,13 +52,9 @@ export function redisRefusals(options: RedisOptions): RefusalStore {
     },
   }
 
-  /** Forgets the processes that are too many. */
-  async function forgetOldest(): Promise<void> {
-    const tooMany = await answerOf(connection.zrange(processes, 0, String(-mostProcesses - 1)))
-    for (const by of tooMany) {
-      await answerOf(connection.del(...places.map((place) => hashOf(by, place))))
-      await answerOf(connection.zrem(processes, by))
-    }
+  async function forget(by: string): Promise<void> {
+    await answerOf(connection.del(...places.map((place) => hashOf(by, place))))
+    await answerOf(connection.zrem(processes, by))
   }
 }
 
