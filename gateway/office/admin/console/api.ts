@@ -1,5 +1,5 @@
 import type { SessionView } from '../session.ts'
-import { hearGatewayTime } from './gateway-clock.ts'
+import { hearGatewayTime } from '../../../front/http/page/gateway-time.ts'
 
 /** The place in the tab's storage of the session's second secret. */
 const secretName = 'tollgate-console-secret'

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get } from './api.ts'
-import { gatewayNowMs } from './gateway-clock.ts'
+import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 
 /** Data of the admin API: its age, and why it isn't newer. */
 export type Loaded<Data> = Readonly<{

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
-import { gatewayNowMs } from './gateway-clock.ts'
+import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 import type { LiveRange, LiveRow, Picture } from '../../live/picture.ts'
 
 /** The latest picture, with all rows of its range, the oldest first. */

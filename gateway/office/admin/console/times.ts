@@ -1,6 +1,4 @@
-import { gatewayNowMs } from './gateway-clock.ts'
-
-export { local, utc } from '../../../front/http/page/utc.ts'
+import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 
 /** How long ago a time was, in words. */
 export function ago(iso: string | null | undefined, nowMs = gatewayNowMs()): string {

@@ -1,5 +1,5 @@
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../gateway-clock.ts'
+import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table } from '../page-parts.ts'
 import { left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'

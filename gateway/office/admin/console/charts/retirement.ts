@@ -1,4 +1,4 @@
-import { gatewayNowMs } from '../gateway-clock.ts'
+import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { useWidth } from './scale.ts'

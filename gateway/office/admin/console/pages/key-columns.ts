@@ -1,4 +1,5 @@
-import { ago, local } from '../times.ts'
+import { local } from '../../../../front/http/page/utc.ts'
+import { ago } from '../times.ts'
 import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'

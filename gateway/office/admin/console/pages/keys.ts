@@ -141,14 +141,12 @@ export function Keys({ session, search, list }: Props) {
 /** The way to the first key, for a gateway that has none. */
 function Empty({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return html`<p class="quiet">No key matches.</p>`
-  const callers = `${location.hostname}:8080`
   return html`
     <section class="card">
       <h2>There are no keys yet</h2>
       <p>Make one, here or on the command line. Its token is shown once:</p>
       <pre>tollgate keys create --plan free --name "My first"</pre>
-      <p>Then call the API through the gateway, at its own address (${callers} by default):</p>
-      <pre>curl http://${callers}/v1/pets -H "Authorization: Bearer TOKEN"</pre>
+      <p><a href="#/now">Now</a> shows how to try it.</p>
     </section>
   `
 }

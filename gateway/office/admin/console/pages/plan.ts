@@ -3,7 +3,7 @@ import type { Session } from '../api.ts'
 import { Demand } from '../charts/demand.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../gateway-clock.ts'
+import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   isLimited,

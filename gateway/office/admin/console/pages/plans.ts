@@ -1,7 +1,7 @@
 import type { Session } from '../api.ts'
 import { query } from '../api.ts'
 import { useData } from '../data.ts'
-import { gatewayNowMs } from '../gateway-clock.ts'
+import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {

@@ -1,1 +1,0 @@
-export { gatewayNowMs, hearGatewayTime } from '../../../front/http/page/gateway-time.ts'
