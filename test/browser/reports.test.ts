@@ -135,7 +135,7 @@ test('Now shows what was sent, live', async (t, open) => {
   await strip.getByText('5 requests').waitFor()
   for (const name of ['Gateway overhead', 'Backends’ time']) {
     const tile = await strip.locator('.tile', { hasText: name }).innerText()
-    t.match(tile, /\np50 [\d.]+ ms\np99 [\d.]+ ms$/)
+    t.match(tile, /\np50 [\d.]+ ms\np99 [\d.]+ ms(\n▲ over .*)?$/)
   }
   await strip.getByText('20.0 %').or(strip.getByText('20 %')).first().waitFor()
   await page.getByRole('link', { name: 'Acme' }).first().waitFor()
