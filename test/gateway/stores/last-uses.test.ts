@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Caller } from '../../../gateway/front/keys/caller.ts'
 import type { TokenUse } from '../../../gateway/front/keys/last-use-store.ts'
-import { placeOf } from '../../../gateway/front/keys/line.ts'
 import type { CommandContext, Context } from '../../../gateway/office/operations/context.ts'
 import { desksFor } from '../../../gateway/office/operations/desks.ts'
 import { listKeys } from '../../../gateway/office/operations/keys/list.ts'
+import { placeIn } from '../../../gateway/office/operations/keys/place.ts'
 import { Listed } from '../../../gateway/office/operations/listed.ts'
 import { LastUses } from '../../../gateway/front/counts/last-uses.ts'
 import { migrations, openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
@@ -247,7 +247,7 @@ function operationsOn({ config, stores }: Gateway, clock: () => number) {
     },
     ids: async (given: object) => ((await list(given)) as Shown[]).map(({ id }) => id),
     page: async (given: object, limit: number, cursor?: string) => {
-      const after = cursor === undefined ? undefined : placeOf(cursor)
+      const after = cursor === undefined ? undefined : placeIn(cursor)
       return (await list({ ...given, limit, after })) as { keys: Shown[]; next: string | null }
     },
   }
