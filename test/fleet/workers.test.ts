@@ -116,7 +116,8 @@ async function losesOneWorker(t: Test, { url, key, gateway, ask }: Crew): Promis
   await traffic.stop()
   const { 200: fine = 0, ...others } = statusesOf(traffic.asked)
   const lost = Object.values(others).reduce((sum, count) => sum + count, 0)
-  t.ok(lost < 24, `${lost} of ${fine} requests lost, on 24 connections: ${JSON.stringify(others)}`)
+  // One worker may have taken all connections; each of them has one request under way.
+  t.ok(lost <= 24, `${lost} of ${fine} requests lost, on 24 connections: ${JSON.stringify(others)}`)
   t.notOk(childrenOf(gateway).includes(victim))
   t.equal(childrenOf(gateway).length, size)
   t.match(gateway.output(), 'a worker has ended; another one takes its place')
