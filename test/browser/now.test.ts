@@ -35,6 +35,18 @@ test('first steps lead from an empty console to a request, and go with it', asyn
   await looksWell(t, page, 'now-one')
 })
 
+test('first steps come also where the gateway had no answer at first', async (t, open) => {
+  const { url } = await startAdmin(t)
+  const page = await open(url, { expected: /^503 GET/ })
+  await settled(page)
+  const failed = page.waitForResponse((response) => response.status() === 503)
+  await page.route('**/admin/config', (route) => route.fulfill({ status: 503 }), { times: 1 })
+  await page.reload()
+  await failed
+  await page.getByRole('heading', { name: 'First steps' }).waitFor()
+  t.pass('they came')
+})
+
 test('a token that the first steps show stays when traffic comes', async (t, open) => {
   const { url, gateway } = await startAdmin(t)
   const page = await open(url)

@@ -32,7 +32,7 @@ export type KeptRefusal = Said &
     path: string
     status: number
     cost: number
-    /** What it was admitted with, where its answer tells the cost. */
+    /** The points of its admission, where its answer tells the cost. */
     estimate: number | undefined
     /** The window of that operation or cap. */
     ofWindow: KeptWindow | undefined

@@ -10,7 +10,7 @@ import { faultOf, type Jose, type JwtReason } from './verify.ts'
 /** What verified claims say, why a token isn't valid, or `never` as long as no key of its issuer has come. */
 export type Judgement = Outsider | JwtReason | 'never'
 
-/** What makes an issuer's tokens valid. They count until it is in force no more. */
+/** The settings that make an issuer's tokens valid: these count until the settings are in force no more. */
 export type Trust = { isInForce: boolean }
 
 /** An issuer in one or more configurations, with its keys. */

@@ -12,7 +12,7 @@ export function touched(key: Key): Key {
   return key.kind === undefined ? key : { ...key, isTouched: true }
 }
 
-/** What somebody else says of a caller is changed there. */
+/** Settings that somebody else says of a caller are changed there. */
 export function requireOwn({ id, kind, issuer }: Key, what: 'plan' | 'account' | 'token'): void {
   if (kind === undefined) return
   throw new KeyMistake(

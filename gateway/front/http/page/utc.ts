@@ -17,7 +17,7 @@ export function local(iso: string): string {
 /** How soon a time comes, such as `in 4 min`; empty for one that is over or more than a day away. */
 export function nearness(iso: string, nowMs = gatewayNowMs()): string {
   const leftMs = Date.parse(iso) - nowMs
-  // What has just happened seems to come, if clocks differ a little.
+  // If clocks differ a little, an event of just now seems to come.
   return leftMs > toleranceMs && leftMs < dayMs ? `in ${span(leftMs)}` : ''
 }
 

@@ -65,30 +65,20 @@ export type QuotaFile = Readonly<{
 }>
 
 export function quotaFile(database: Database): QuotaFile {
-  const {
-    one,
-    page,
-    endOfPage,
-    withConductsTo,
-    withConductsFrom,
-    journal,
-    last,
-    done,
-    since,
-    version,
-  } = readsOf(database)
+  const reads = readsOf(database)
   const { append, moveToTable, forget, enqueue } = writesOf(database)
   return {
-    read: (quota) => stateFrom(one.get(quota) ?? ''),
-    page: (after) => page.all(after),
+    read: (quota) => stateFrom(reads.one.get(quota) ?? ''),
+    page: (after) => reads.page.all(after),
     conducts: (after) => {
-      const end = endOfPage.get(after)
-      const rows = end === undefined ? withConductsFrom.all(after) : withConductsTo.all(after, end)
+      const end = reads.endOfPage.get(after)
+      const rows =
+        end === undefined ? reads.withConductsFrom.all(after) : reads.withConductsTo.all(after, end)
       return { entries: rows.flatMap(([quota, text]) => entryFrom(quota, text)), end }
     },
     journal: () =>
       new Map(
-        journal.all().flatMap((states) =>
+        reads.journal.all().flatMap((states) =>
           states.split('\n').flatMap((line) => {
             const end = line.indexOf('\t')
             return entryFrom(nameFromJournal(line.slice(0, end)), line.slice(end + 1))
@@ -99,53 +89,43 @@ export function quotaFile(database: Database): QuotaFile {
       const lines = counted.map((state) => `${nameInJournal(state.quota)}\t${textOf(state)}`)
       append.immediate(lines.join('\n'), appliedSeq)
     },
-    lastEntry: () => last.get() ?? 0,
+    lastEntry: () => reads.last.get() ?? 0,
     moveToTable: (counted) => void moveToTable.immediate(counted),
     forget: (upToEntry, nowMs) => void forget.immediate(upToEntry, nowMs),
-    appliedSeq: () => done.get() ?? 0,
-    commandsSince: (seq) => since.all(seq),
+    appliedSeq: () => reads.done.get() ?? 0,
+    commandsSince: (seq) => reads.since.all(seq),
     enqueue: (command, nowMs) => void enqueue.run({ ...command, atMs: nowMs }),
-    version: () => version.get(),
+    version: () => reads.version.get(),
   }
 }
 
 function readsOf(database: Database) {
-  const one = database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck()
-  const page = database.prepare<string, QuotaRow>(
-    `SELECT * FROM quotas WHERE quota > ? ORDER BY quota LIMIT ${pageSize}`,
-  )
-  const endOfPage = database
-    .prepare<string, string>(
-      `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
-    )
-    .pluck()
   const rowsTo = 'SELECT quota, state FROM quotas WHERE quota > ? AND quota <= ?'
   const rowsFrom = 'SELECT quota, state FROM quotas WHERE quota > ?'
-  // Only states with strikes or bans have a bracket.
-  const withConductsTo = database
-    .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
-    .raw()
-  const withConductsFrom = database
-    .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
-    .raw()
-  const journal = database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck()
-  const last = database.prepare<[], number>('SELECT max(seq) FROM journal').pluck()
-  const done = database.prepare<[], number>('SELECT seq FROM commandsDone').pluck()
-  const since = database.prepare<number, OperatorCommand>(
-    'SELECT * FROM commands WHERE seq > ? ORDER BY seq',
-  )
-  const version = database.prepare('PRAGMA data_version').pluck()
   return {
-    one,
-    page,
-    endOfPage,
-    withConductsTo,
-    withConductsFrom,
-    journal,
-    last,
-    done,
-    since,
-    version,
+    one: database.prepare<string, string>('SELECT state FROM quotas WHERE quota = ?').pluck(),
+    page: database.prepare<string, QuotaRow>(
+      `SELECT * FROM quotas WHERE quota > ? ORDER BY quota LIMIT ${pageSize}`,
+    ),
+    endOfPage: database
+      .prepare<string, string>(
+        `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
+      )
+      .pluck(),
+    // Only states with strikes or bans have a bracket.
+    withConductsTo: database
+      .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
+      .raw(),
+    withConductsFrom: database
+      .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
+      .raw(),
+    journal: database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck(),
+    last: database.prepare<[], number>('SELECT max(seq) FROM journal').pluck(),
+    done: database.prepare<[], number>('SELECT seq FROM commandsDone').pluck(),
+    since: database.prepare<number, OperatorCommand>(
+      'SELECT * FROM commands WHERE seq > ? ORDER BY seq',
+    ),
+    version: database.prepare('PRAGMA data_version').pluck(),
   }
 }
 

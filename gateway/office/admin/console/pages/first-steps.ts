@@ -12,7 +12,8 @@ export function FirstSteps({ session, isQuiet }: { session: Session; isQuiet: bo
   const section = useRef<HTMLElement>(null)
   const path = (of: string): string | undefined => (isQuiet ? `/admin/${of}` : undefined)
   const keys = useData<KeyPage>(path('keys?limit=20'), 5_000)
-  const running = useData<RunningConfig>(path('config'))
+  // A gateway that has just begun may answer 503 at first.
+  const running = useData<RunningConfig>(path('config'), 5_000)
   if (!keys.data || !running.data) return null
   const { keys: some, next } = keys.data
   const { config } = running.data
