@@ -5,6 +5,7 @@ import { CountWriter } from '../../gateway/front/counts/count-writer.ts'
 import { Tallies } from '../../gateway/front/counts/tallies.ts'
 import type { Tally } from '../../gateway/front/counts/tally-store.ts'
 import { Waiting } from '../../gateway/front/counts/waiting.ts'
+import { StoreDamaged, StoreUnavailable } from '../../shared/store-errors.ts'
 
 type Count = { name: string; count: number; isWaiting: boolean }
 type Line = readonly [name: string, count: number]
@@ -133,3 +134,25 @@ t.test('days are counted apart, and a key goes on where it paused', async (t) =>
     ],
   )
 })
+
+t.test(
+  'one that is damaged keeps no other from being written; an outage is that of all',
+  async (t) => {
+    const told: (string | undefined)[] = []
+    let failure: Error | undefined = new StoreDamaged('damaged')
+    const first = { write: () => (failure ? Promise.reject(failure) : Promise.resolve()) }
+    let written = 0
+    const second = { write: () => Promise.resolve(void written++) }
+    const writer = new CountWriter([first, second], (error) => void told.push(error?.message))
+    await writer.flush()
+    await writer.flush()
+    t.equal(written, 2)
+    failure = new StoreUnavailable('out of reach')
+    await writer.flush()
+    t.equal(written, 2)
+    failure = undefined
+    await writer.close()
+    t.equal(written, 3)
+    t.strictSame(told, ['damaged', undefined])
+  },
+)

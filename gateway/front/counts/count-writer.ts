@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../../../shared/store-errors.ts'
+
 /** The time between two additions to the store: a crash loses the counts since the last one. */
 const everyMs = 4_000
 
@@ -34,13 +36,18 @@ export class CountWriter {
   }
 
   async #write(): Promise<void> {
-    try {
-      for (const each of this.#all) await each.write()
-      if (this.#isFailing) this.#trouble(undefined)
-      this.#isFailing = false
-    } catch (error) {
-      if (!this.#isFailing) this.#trouble(error as Error)
-      this.#isFailing = true
+    let failure: Error | undefined
+    for (const each of this.#all) {
+      try {
+        await each.write()
+      } catch (error) {
+        failure ??= error as Error
+        // An outage is the same for the others; what is damaged concerns one.
+        if (error instanceof StoreUnavailable) break
+      }
     }
+    const isFailing = failure !== undefined
+    if (isFailing !== this.#isFailing) this.#trouble(failure)
+    this.#isFailing = isFailing
   }
 }
