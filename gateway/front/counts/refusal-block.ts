@@ -99,9 +99,11 @@ export class RefusalBlock {
     }
     for (const [i, window] of windows.entries()) {
       const place = first + placeOfWindow(i)
-      numbers[place] = standing ? limitOf(standing.limits, window) : Infinity
-      numbers[place + 1] = standing ? usedBy(standing.decision, window) : 0
-      numbers[place + 2] = standing ? numberOf(standing.decision.seen, window) : 0
+      const limit = standing ? limitOf(standing.limits, window) : Infinity
+      const limited = limit === Infinity ? undefined : standing
+      numbers[place] = limit
+      numbers[place + 1] = limited ? usedBy(limited.decision, window) : 0
+      numbers[place + 2] = limited ? numberOf(limited.decision.seen, window) : 0
     }
     numbers[first + at.strikes] = standing?.decision.strikes ?? 0
     numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0

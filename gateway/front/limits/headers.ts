@@ -114,15 +114,12 @@ export function rateHeaders(
   return headers
 }
 
-/** The `Retry-After` of a refusal. */
-export function retryAfter(standing: Standing): number {
-  return secondsToWait(endOfWait(standing), standing.decision.nowMs)
-}
-
-/** The time from which on a refused caller is let in. */
-export function endOfWait({ decision, limits }: Standing): number {
-  const { verdict, bannedUntilMs, nowMs } = decision
-  return verdict === 'banned' ? bannedUntilMs : (decisiveWindow(decision, limits)?.resetMs ?? nowMs)
+/** The time from which on a refused caller is let in, by its decisive window. */
+export function endOfWait(
+  { verdict, bannedUntilMs, nowMs }: Decision,
+  decisive?: WindowState,
+): number {
+  return verdict === 'banned' ? bannedUntilMs : (decisive?.resetMs ?? nowMs)
 }
 
 /** Whole seconds until the next window: a caller that waits exactly as long is admitted. */

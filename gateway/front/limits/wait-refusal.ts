@@ -2,7 +2,7 @@ import { Refusal, type Reason } from '../../../shared/refusal.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { waitText } from '../../../shared/times.ts'
 import { earnedText, isEarned } from './ban-ends.ts'
-import { retryAfter, decisiveWindow, endOfWait, type Standing } from './headers.ts'
+import { decisiveWindow, endOfWait, secondsToWait, type Standing } from './headers.ts'
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import type { Window, WindowName } from '../../../shared/windows.ts'
@@ -14,10 +14,13 @@ const refusalsByContent = new BoundedMap<Refusal>(1_000)
 
 /** A 429 that says why, until when to wait, and what happens to a caller that doesn't wait. */
 export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Refusal {
-  const { limit = 0, window, part } = decisiveWindow(standing.decision, standing.limits) ?? {}
+  const { decision, limits } = standing
+  const decisive = decisiveWindow(decision, limits)
+  const { limit = 0, window, part } = decisive ?? {}
   const name = window?.name
-  const { strikes, nowMs } = standing.decision
-  const [seconds, endMs] = [retryAfter(standing), endOfWait(standing)]
+  const { strikes, nowMs } = decision
+  const endMs = endOfWait(decision, decisive)
+  const seconds = secondsToWait(endMs, nowMs)
   const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
