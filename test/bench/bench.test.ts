@@ -6,7 +6,9 @@ import { drawn, type Bar } from './chart.ts'
 import { load } from './load.ts'
 import { openLoad } from './open-load.ts'
 import { markdown } from './tables.ts'
+import { within } from './rows.ts'
 import { startUpstream } from './upstream.ts'
+import { verdictOf, Witness } from './witness.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const request = () => 'GET / HTTP/1.1\r\nHost: bench\r\n\r\n'
@@ -93,4 +95,23 @@ t.test(
 t.test('tables are Markdown as prettier writes it', async (t) => {
   const table = markdown(['what', 'µs'], [['one', '1.0 (0–2)'], ['the other']])
   t.equal(await format(table, { parser: 'markdown' }), `${table}\n`)
+})
+
+t.test('a bench tells a quiet machine from a busy one', async (t) => {
+  const quiet = { workMs: [5, 5.1, 5.2, 5, 5.1, 9, 5, 5, 5.1, 5, 5], stolen: 0.001, taken: 0.02 }
+  t.match(verdictOf(quiet), { isQuiet: true, sentence: /quiet: .* 1\.0\d times .* 2\.0 %/ })
+  for (const busy of [{ workMs: [5, 5, 8, 5, 8, 5, 9] }, { stolen: 0.02 }, { taken: 0.3 }]) {
+    const { isQuiet, sentence } = verdictOf({ ...quiet, ...busy })
+    t.match([isQuiet, sentence], [false, /^The machine was busy: /], Object.keys(busy).join())
+  }
+  const witness = await Witness.beside()
+  witness.look()
+  t.match(witness.verdict().sentence, /took up to 1\.00 times its median .* \d+\.\d % of the/)
+})
+
+t.test('a ratio has an interval where there were rounds enough', (t) => {
+  t.equal(within(0.512, [0.48, 0.55]), '0.51 (0.48–0.55)')
+  t.equal(within(0.512, [-Infinity, Infinity]), '0.51')
+  t.equal(within(1, [1, 1]), '1.00')
+  t.end()
 })

@@ -19,7 +19,7 @@ export async function benchProxy(
     if (!isQuick) contestants.push(...(await bySize(stage, progress)))
     rows = await measure(contestants, settings, progress)
   })
-  say(`\n${table(rows, 'standing in between')}\n\n${noiseOf(rows)}`)
+  say(`\n${table(rows, 'standing in between')}`)
   return rows
 }
 
@@ -48,12 +48,4 @@ async function bySize(stage: Stage, progress: Say): Promise<Contestant[]> {
       isVariant: true,
     },
   ]
-}
-
-/** Shows how steady the machine was: repeated measurements should agree. */
-function noiseOf([reference]: readonly Row[]): string {
-  const [least = NaN, most = NaN] = reference?.cpuSpread ?? []
-  const told = `The reference itself took between ${least.toFixed(0)} and ${most.toFixed(0)} µs`
-  if (most / least < 1.25) return `${told}: a quiet machine.`
-  return `${told}: a noisy machine. Ratios are rough, and times are the neighbours’.`
 }

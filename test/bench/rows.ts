@@ -14,6 +14,7 @@ export type Row = Readonly<{
   togetherMicros: number
   /** The server beside the first row, in the same round: the median of all rounds. */
   ratio: number
+  ratioInterval: Interval
   /** Server and Redis together beside the first row. */
   togetherRatio: number
   /** Server and Redis together beside those of the rival. */
@@ -40,14 +41,24 @@ export function table(rows: readonly Row[], named: string): string {
     ['CPU µs a request (least–most)', cpuOf],
     ['Redis µs', ({ redisMicros }) => (redisMicros > 0 ? redisMicros.toFixed(1) : '')],
     ['both µs', ({ togetherMicros }) => (hasRedis ? togetherMicros.toFixed(1) : '')],
-    ['beside the reference', ({ ratio }) => ratio.toFixed(2)],
+    ['beside the reference', ({ ratio, ratioInterval }) => within(ratio, ratioInterval)],
     ['both', ({ togetherRatio }) => (hasRedis ? togetherRatio.toFixed(2) : '')],
-    ['beside nginx + Lua + Redis', ({ rivalRatio }) => rivalRatio?.toFixed(2) ?? ''],
+    ['beside nginx + Lua + Redis', besideRival],
     ['requests/s', ({ perSecond }) => whole(perSecond)],
     ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
     ['what it lacks', ({ lacks }) => lacks],
   ]
   return tableOf(rows, columns)
+}
+
+function besideRival({ rivalRatio, rivalInterval }: Row): string {
+  return rivalRatio === undefined || !rivalInterval ? '' : within(rivalRatio, rivalInterval)
+}
+
+/** A ratio with its interval, where there were rounds enough for one. */
+export function within(ratio: number, [least, most]: Interval): string {
+  if (most === Infinity || least === most) return ratio.toFixed(2)
+  return `${ratio.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`
 }
 
 /** The cell of a row's CPU time. */
@@ -65,6 +76,7 @@ export function summary(
   const reference = roundsOf(undefined)
   const ratios = (others: readonly Round[], micros: (round: Round) => number): number[] =>
     rounds.map((round, i) => micros(round) / micros(others[i] ?? round))
+  const besideReference = ratios(reference, ({ cpuMicros }) => cpuMicros)
   const rivals = rival ? roundsOf(rival) : []
   const besideRival = rivals.length > 0 ? ratios(rivals, together) : undefined
   return {
@@ -76,7 +88,8 @@ export function summary(
     cpuSpread: [Math.min(...cpu), Math.max(...cpu)],
     redisMicros: median(rounds.map(({ redisMicros }) => redisMicros)),
     togetherMicros: median(rounds.map(together)),
-    ratio: median(ratios(reference, ({ cpuMicros }) => cpuMicros)),
+    ratio: median(besideReference),
+    ratioInterval: medianInterval(besideReference),
     togetherRatio: median(ratios(reference, together)),
     rivalRatio: besideRival && median(besideRival),
     rivalInterval: besideRival && medianInterval(besideRival),

@@ -3,7 +3,7 @@ import { pairFor } from '../support/certificate.ts'
 import { measure, type Contestant, type Say, type Settings } from './measure.ts'
 import { nginx } from './others.ts'
 import { lend } from './redis.ts'
-import { cpuOf, type Row } from './rows.ts'
+import { cpuOf, within, type Row } from './rows.ts'
 import { withStage, type Stage } from './stage.ts'
 import { tableOf, whole } from './tables.ts'
 
@@ -63,5 +63,5 @@ function besideNginx({ rivalRatio, rivalInterval }: Row): string {
   if (rivalRatio === undefined || rivalInterval === undefined) return ''
   const [least, most] = rivalInterval
   if (!(least > 1 || most < 1)) return 'not resolved'
-  return `${rivalRatio.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`
+  return within(rivalRatio, rivalInterval)
 }

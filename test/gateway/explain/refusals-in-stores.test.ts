@@ -4,7 +4,6 @@ import t, { type Test } from 'tap'
 import { countIn } from '../../../gateway/front/counts/refusal-chunk.ts'
 import {
   chunkSize,
-  chunksKept,
   keptRefusals,
   mostFound,
   storedMs,

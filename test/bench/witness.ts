@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { shareOf } from './load.ts'
+
+/** Nine of ten times of the fixed work may be this many times the median. */
+const mostSpread = 1.15
+
+/** The share of the processors' time that another machine may take, and that other programs may take while the bench rests. */
+const [mostStolen, mostTaken] = [0.01, 0.1]
+
+const restMs = 500
+
+/** The first times of the work are those of code that isn't compiled yet. */
+const warmUp = 5
+
+/** How steady a machine was: times of a fixed piece of work, and shares of the processors' time. */
+export type Steadiness = Readonly<{ workMs: readonly number[]; stolen: number; taken: number }>
+
+export type Verdict = Readonly<{ isQuiet: boolean; sentence: string }>
+
+/**
+ * Does the same piece of work between the rounds of a bench: it takes longer only where something else does. What others take
+ * of the processors shows before the first round.
+ */
+export class Witness {
+  readonly #workMs: number[] = []
+  readonly #memory = new Int32Array(1 << 20).fill(1)
+  readonly #before = processorTimes()
+  #taken = 0
+  #sum = 0
+
+  /** Looks what others do while the bench does nothing. */
+  static async beside(): Promise<Witness> {
+    const witness = new Witness()
+    for (let i = 0; i < warmUp; i++) witness.look()
+    witness.#workMs.length = 0
+    const before = processorTimes()
+    await setTimeout(restMs)
+    const after = processorTimes()
+    witness.#taken = 1 - shareBetween(before, after, 'idle')
+    return witness
+  }
+
+  /** Does the work, some milliseconds of arithmetic and memory. */
+  look(): void {
+    const before = performance.now()
+    for (let pass = 0; pass < 16; pass++) {
+      for (let i = pass; i < this.#memory.length; i += 16) {
+        this.#sum = (Math.imul(this.#sum, 31) + (this.#memory[i] ?? 0)) | 0
+      }
+    }
+    this.#workMs.push(performance.now() - before)
+  }
+
+  verdict(): Verdict {
+    const stolen = shareBetween(this.#before, processorTimes(), 'stolen')
+    return verdictOf({ workMs: this.#workMs, stolen, taken: this.#taken })
+  }
+}
+
+export function verdictOf({ workMs, stolen, taken }: Steadiness): Verdict {
+  const sorted = Float64Array.from(workMs).sort()
+  const spread = sorted.length > 0 ? shareOf(sorted, 0.9) / shareOf(sorted, 0.5) : 1
+  const isQuiet = spread <= mostSpread && stolen <= mostStolen && taken <= mostTaken
+  const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+  return {
+    isQuiet,
+    sentence:
+      `${isQuiet ? 'The machine was quiet' : 'The machine was busy'}: a fixed piece of work between the rounds took up to ` +
+      `${spread.toFixed(2)} times its median (nine times of ten), other programs took ${percent(taken)} of the processors ` +
+      `before, other machines ${percent(stolen)} meanwhile.`,
+  }
+}
+
+type Times = Readonly<{ idle: number; stolen: number; all: number }>
+
+/** The processors' times since their start, as Linux counts them. */
+function processorTimes(): Times {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const times = line.split(/\s+/).slice(1, 9).map(Number)
+  const [, , , idle = 0, waiting = 0, , , stolen = 0] = times
+  return { idle: idle + waiting, stolen, all: times.reduce((sum, each) => sum + each, 0) }
+}
+
+function shareBetween(before: Times, after: Times, what: 'idle' | 'stolen'): number {
+  return (after[what] - before[what]) / Math.max(1, after.all - before.all)
+}
