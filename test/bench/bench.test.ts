@@ -6,7 +6,10 @@ import { drawn, type Bar } from './chart.ts'
 import { load } from './load.ts'
 import { openLoad } from './open-load.ts'
 import { markdown } from './tables.ts'
+import { partsOf } from './profile.ts'
+import type { Spent } from './profiler.ts'
 import { within } from './rows.ts'
+import { started } from './server.ts'
 import { startUpstream } from './upstream.ts'
 import { verdictOf, Witness } from './witness.ts'
 
@@ -114,4 +117,41 @@ t.test('a ratio has an interval where there were rounds enough', (t) => {
   t.equal(within(0.512, [-Infinity, Infinity]), '0.51')
   t.equal(within(1, [1, 1]), '1.00')
   t.end()
+})
+
+t.test('the time of a request is told by what takes it', (t) => {
+  const spent: Spent[] = [
+    ['', '(idle)', 900],
+    ['', 'writeLatin1String', 40],
+    ['', '(garbage collector)', 4],
+    ['node:_http_outgoing', 'end', 6],
+    ['file:///app/node_modules/undici/lib/core/request.js', 'Request', 10],
+    ['file:///app/gateway/front/counts/folds.ts', 'countEnded', 8],
+    ['file:///app/gateway/front/stages/1-follow.ts', 'follow', 2],
+    ['file:///app/gateway/front/stages/2-screen.ts', 'screen', 1],
+  ]
+  t.strictSame(partsOf(spent, 10), [
+    ['the system’s writes', 4],
+    ['undici', 1],
+    ['Tollgate: counting', 0.8],
+    ['Node’s HTTP and streams', 0.6],
+    ['collections', 0.4],
+    ['Tollgate: all else', 0.30000000000000004],
+  ])
+  t.end()
+})
+
+t.test('a server tells where the time of its loop goes', async (t) => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const args = ['node', upstream.url]
+  const server = await started({ program: 'test/bench/proxies.ts', args, isProfiled: true })
+  t.teardown(() => server.end())
+  const about = { url: server.url, connections: 8, seconds: 0, atLeast: 2_000, request }
+  const [{ requests, statuses }, spent] = await server.profile(() => load(about))
+  t.strictSame(statuses, { 200: requests })
+  const parts = new Map(partsOf(spent, requests))
+  for (const part of ['the system’s writes', 'undici', 'Node’s HTTP and streams']) {
+    t.ok((parts.get(part) ?? 0) > 0, part)
+  }
 })

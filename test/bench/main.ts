@@ -8,6 +8,7 @@ import { benchLatency } from './latency.ts'
 import { benchLimits } from './limits.ts'
 import { benchMemory } from './memory.ts'
 import { pictureOf } from './pictures.ts'
+import { benchProfile } from './profile.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReload } from './reload.ts'
 import { benchScale } from './scale.ts'
@@ -26,6 +27,7 @@ const benches = {
   reload: benchReload,
   memory: benchMemory,
   scale: benchScale,
+  profile: benchProfile,
 }
 
 const help = `Measures CPU time, requests a second and latency, side by side, on this machine.
@@ -37,8 +39,8 @@ const help = `Measures CPU time, requests a second and latency, side by side, on
   npm run bench -- proxy --out FOLDER
   npm run bench -- proxy --noisy    prints its tables also if the machine was busy
 
-Of each part it writes PART.json, its tables as PART.md, and a picture of proxy and latency as
-PART.svg, into .cache/bench, or where --out says. On a machine that was busy there is PART.json
+Of each part it writes PART.json, its tables as PART.md, and a picture of proxy, latency and
+profile as PART.svg, into .cache/bench, or where --out says. On a machine that was busy there is PART.json
 alone: its figures are the neighbours'.
 `
 

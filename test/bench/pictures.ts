@@ -1,5 +1,6 @@
 import { drawn, type Bar } from './chart.ts'
 import type { LatencyRow } from './latency.ts'
+import { sumOf, type Profile } from './profile.ts'
 import type { Row } from './rows.ts'
 import { whole } from './tables.ts'
 
@@ -7,6 +8,7 @@ import { whole } from './tables.ts'
 export function pictureOf(part: string, results: unknown, about: string): string | undefined {
   if (part === 'proxy') return proxyPicture(results as readonly Row[], about)
   if (part === 'latency') return latencyPicture(results as readonly LatencyRow[], about)
+  if (part === 'profile') return profilePicture(results as readonly Profile[], about)
   return undefined
 }
 
@@ -55,6 +57,27 @@ export function latencyPicture(rows: readonly LatencyRow[], about: string): stri
       bars: rows.filter((row) => row.level === level).map(barOf),
     })),
     longest: 1.25 * Math.max(...ours.map(({ added }) => added.p99Ms)),
+  })
+}
+
+/** Where the time of a request goes, for the README. */
+export function profilePicture(profiles: readonly Profile[], about: string): string {
+  const barOf = ([part, micros]: Profile['parts'][number], all: number): Bar => ({
+    name: part,
+    isOurs: isOurs(part),
+    value: micros / all,
+    lighter: 0,
+    figure: `${((micros / all) * 100).toFixed(0)} %`,
+    note: `${micros.toFixed(1)} µs`,
+  })
+  return drawn({
+    title: 'Where the time of a request goes, in the thread that answers it',
+    about,
+    groups: profiles.map(({ name, parts }) => ({
+      title: `${name}: ${sumOf(parts).toFixed(1)} µs`,
+      bars: parts.map((part) => barOf(part, sumOf(parts))),
+    })),
+    longest: 0.5,
   })
 }
 

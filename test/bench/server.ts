@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Observation } from './probe.ts'
+import type { Spent } from './profiler.ts'
 
 /** A server in a process of its own. */
 export type Server = Readonly<{
@@ -13,6 +14,8 @@ export type Server = Readonly<{
   env?: Readonly<Record<string, string>>
   /** Has `probe.ts` in its process. */
   isProbed?: boolean
+  /** Has `profiler.ts` in its process. */
+  isProfiled?: boolean
   /** Some other program, and where it will listen. */
   command?: string
   url?: string
@@ -23,18 +26,31 @@ export type Started = Readonly<{
   pid: number | undefined
   /** Does something, and gives its result with what the probe has observed meanwhile. */
   observe: <T>(act: () => Promise<T>) => Promise<[T, Observation]>
+  /** Does something, and gives its result with where the time of its loop went meanwhile. */
+  profile: <T>(act: () => Promise<T>) => Promise<[T, readonly Spent[]]>
   end: () => Promise<void>
 }>
 
-const probe = fileURLToPath(new URL('probe.ts', import.meta.url))
+const [probe, profiler] = ['probe.ts', 'profiler.ts'].map((file) =>
+  fileURLToPath(new URL(file, import.meta.url)),
+) as [string, string]
 
 /** Starts a server; `end` ends it at once. */
 export async function started(about: Server): Promise<Started> {
-  const { program = '', args = [], env = {}, isProbed = false, command, url } = about
+  const {
+    program = '',
+    args = [],
+    env = {},
+    isProbed = false,
+    isProfiled = false,
+    command,
+    url,
+  } = about
   const file = program.startsWith('/')
     ? program
     : fileURLToPath(new URL(`../../${program}`, import.meta.url))
-  const own = [...(isProbed ? ['--import', probe] : []), file]
+  const imported = [...(isProbed ? [probe] : []), ...(isProfiled ? [profiler] : [])]
+  const own = [...imported.flatMap((each) => ['--import', each]), file]
   const server = spawn(command ?? process.execPath, [...(command ? [] : own), ...args], {
     env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...env },
     stdio: command ? 'ignore' : ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -43,18 +59,26 @@ export async function started(about: Server): Promise<Started> {
     server.kill('SIGKILL')
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
-  const observed = async (): Promise<Observation> => {
+  const ask = async <Answer>(question: string): Promise<Answer> => {
     const answer = once(server, 'message')
-    server.send('observe')
-    const [{ observed }] = (await answer) as [{ observed: Observation }]
-    return observed
+    server.send(question)
+    const [told] = (await answer) as [Answer]
+    return told
+  }
+  const observed = async (): Promise<Observation> => {
+    return (await ask<{ observed: Observation }>('observe')).observed
+  }
+  const profile = async <T>(act: () => Promise<T>): Promise<[T, readonly Spent[]]> => {
+    await ask('profile')
+    const result = await act()
+    return [result, (await ask<{ spent: readonly Spent[] }>('profiled')).spent]
   }
   const observe = async <T>(act: () => Promise<T>): Promise<[T, Observation]> => {
     await observed()
     return [await act(), await observed()]
   }
   const listensAt = url ? await isUp(url) : await listeningOf(server, program)
-  return { url: listensAt, pid: server.pid, observe, end }
+  return { url: listensAt, pid: server.pid, observe, profile, end }
 }
 
 async function listeningOf(server: ChildProcess, program: string): Promise<string> {
