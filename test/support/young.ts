@@ -9,9 +9,10 @@ sizeYoungGeneration(() => underWay)
 /** Allocates until the young generation has some size, or for a second. */
 async function allocate(untilMb = Infinity): Promise<number> {
   const kept: object[] = []
+  let next = 0
   const until = performance.now() + (untilMb === Infinity ? 1_000 : 30_000)
   while (performance.now() < until && mb() < untilMb) {
-    for (let i = 0; i < 200_000; i++) kept[i % 100_000] = { i }
+    for (let i = 0; i < 200_000; i++) kept[(next = (next + 1) % 1_000_000)] = { i }
     await new Promise((go) => setTimeout(go, 5))
   }
   return mb()
