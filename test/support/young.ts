@@ -1,7 +1,11 @@
+import { setFlagsFromString } from 'node:v8'
 import { sizeYoungGeneration, youngBytes } from '../../shared/node/young-generation.ts'
 
 // Allocates much and keeps some, first with no requests under way and then with many, in a process of its own. Prints
 // the size of V8's young generation after each, in MB.
+
+// Objects that live long would be made outside of it.
+setFlagsFromString('--no-allocation-site-pretenuring')
 
 let underWay = 0
 sizeYoungGeneration(() => underWay)
