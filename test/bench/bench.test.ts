@@ -109,7 +109,7 @@ t.test('a bench tells a quiet machine from a busy one', async (t) => {
   }
   const witness = await Witness.beside()
   witness.look()
-  t.match(witness.verdict().sentence, /took up to 1\.00 times its median .* \d+\.\d % of the/)
+  t.match(witness.verdict().sentence, /took up to \d+\.\d\d times its median .* \d+\.\d % of the/)
 })
 
 t.test('a ratio has an interval where there were rounds enough', (t) => {

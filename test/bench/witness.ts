@@ -13,6 +13,9 @@ const restMs = 500
 /** The first times of the work are those of code that isn't compiled yet. */
 const warmUp = 5
 
+/** Looks before the first round and after the last one: a short part is judged by them. */
+const looksAround = 20
+
 /** How steady a machine was: times of a fixed piece of work, and shares of the processors' time. */
 export type Steadiness = Readonly<{ workMs: readonly number[]; stolen: number; taken: number }>
 
@@ -38,6 +41,7 @@ export class Witness {
     await setTimeout(restMs)
     const after = processorTimes()
     witness.#taken = 1 - shareBetween(before, after, 'idle')
+    witness.#lookAround()
     return witness
   }
 
@@ -52,7 +56,12 @@ export class Witness {
     this.#workMs.push(performance.now() - before)
   }
 
+  #lookAround(): void {
+    for (let i = 0; i < looksAround; i++) this.look()
+  }
+
   verdict(): Verdict {
+    this.#lookAround()
     const stolen = shareBetween(this.#before, processorTimes(), 'stolen')
     return verdictOf({ workMs: this.#workMs, stolen, taken: this.#taken })
   }

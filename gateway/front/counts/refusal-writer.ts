@@ -5,9 +5,6 @@ import type { RecentRefusals } from './recent-refusals.ts'
 import { packed } from './refusal-chunk.ts'
 import { chunksKept, chunkSize, storedMs, type RefusalStore } from './refusal-store.ts'
 
-/** The most answers of one time that are stored: of a flood the latest. All 20,000 would take 8 % of each refusal. */
-const mostAtOnce = 2_500
-
 export type RefusalWriterOptions = Readonly<{
   refusals: RecentRefusals
   store: Pick<RefusalStore, 'put'>
@@ -21,12 +18,8 @@ export type RefusalWriterOptions = Readonly<{
  */
 export class RefusalWriter implements Written {
   readonly #options: RefusalWriterOptions
-  /** The number of the latest answer that is in the store, its chunk, and the chunk's place. */
+  /** The number of the latest answer that is in the store. */
   #stored = 0
-  #chunk = -1
-  #place = -1
-  /** Whether answers wait that the store hasn't taken: all of them are stored later. */
-  #isBehind = false
 
   constructor(options: RefusalWriterOptions) {
     this.#options = options
@@ -36,9 +29,7 @@ export class RefusalWriter implements Written {
     const { refusals } = this.#options
     // Later ones wait for the next time: a flood would never let it end.
     const latest = refusals.number
-    const most = this.#isBehind ? refusals.count : Math.min(refusals.count, mostAtOnce)
-    this.#stored = Math.max(this.#stored, latest - most)
-    this.#isBehind = true
+    this.#stored = Math.max(this.#stored, latest - refusals.count)
     while (this.#stored < latest) {
       const chunk = Math.floor(this.#stored / chunkSize)
       const last = Math.min((chunk + 1) * chunkSize, latest)
@@ -46,7 +37,6 @@ export class RefusalWriter implements Written {
       this.#stored = last
       await breathe()
     }
-    this.#isBehind = false
   }
 
   async #put(chunk: number, last: number): Promise<void> {
@@ -56,12 +46,8 @@ export class RefusalWriter implements Written {
     if (first > last) return
     const endMs = refusals.timeOf(last) - storedMs
     while (first < last && refusals.timeOf(first) <= endMs) first++
-    if (chunk !== this.#chunk) {
-      this.#chunk = chunk
-      this.#place = (this.#place + 1) % chunksKept
-    }
     const { id, name } = self()
-    const place = { by: id, place: this.#place }
+    const place = { by: id, place: chunk % chunksKept }
     await store.put(await packed(name, refusals.columns(first, last), place))
   }
 }
