@@ -25,6 +25,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
         const model = newModel()
         let now = start + ++runs * dayMs * 3
         let known: Decision | undefined
+        let isKnownReset = false
         for (const happens of events) {
           now += happens.afterMs
           setTime(now)
@@ -32,6 +33,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
           else if (happens.what === 'reset') {
             await tried.store.reset(quota)
             for (const { name } of windows) model.windows[name].used = 0
+            isKnownReset = true
           } else if (happens.what === 'month') {
             await tried.store.setMonthFrom(quota, happens.monthFrom)
             rollModel(model, now)
@@ -47,7 +49,9 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             const numbers = numbersOf(seen)
             for (const name of ['hour', 'day', 'month'] as const) {
               const window = model.windows[name]
-              if (window.id === numbers[name]) window.used = Math.max(0, window.used - happens.cost)
+              // What was admitted before a reset comes back to the ledger alone.
+              if (isKnownReset || window.id !== numbers[name]) continue
+              window.used = Math.max(0, window.used - happens.cost)
             }
             const points = model.points.get(numbers.day) ?? 0
             if (known) model.points.set(numbers.day, Math.max(0, points - happens.cost))
@@ -68,7 +72,9 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
             const decision = await ask(quota, { cost, limits, bans: rules, seen })
             same(decision, model, modelStep(model, cost, limits, now), { limits, now })
-            if (happens.notes) known = decision
+            if (!happens.notes) continue
+            known = decision
+            isKnownReset = false
           }
         }
         const today = Math.floor(now / dayMs)
