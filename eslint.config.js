@@ -18,6 +18,7 @@ export default tseslint.config(
     // tap waits for its own promises, and what an answer holds is for the test to find out.
     files: ['test/**/*.ts'],
     rules: {
+      'no-restricted-properties': ['error', { property: 'testdir', message: 'Take folderOf(t).' }],
       '@typescript-eslint/no-floating-promises': 'off',
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',

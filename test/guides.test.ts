@@ -12,6 +12,7 @@ import { wordsOf } from './support/command.ts'
 import { messagesOf } from './support/configuration.ts'
 import { startGateway } from './support/gateway.ts'
 import { guides, textOf } from './support/readme.ts'
+import { folderOf } from './support/folder.ts'
 
 /** The blocks of code in a language. */
 function blocks(text: string, language: string): string[] {
@@ -63,7 +64,7 @@ t.test('the client of the guide waits as long as it is told, and is let in', asy
   const limits = { perSecond: 2, perMinute: 'unlimited', perDay: 'unlimited' } as const
   const { token } = await gateway.key({ limits })
   const [client = ''] = blocks(textOf('config/guides/calling.md'), 'js')
-  const file = join(t.testdir(), 'call.mjs')
+  const file = join(folderOf(t), 'call.mjs')
   const calls = `for (let i = 0; i < 5; i++) console.log((await call('${gateway.url}/v1/x')).status)`
   writeFileSync(file, `${client}\n${calls}\n`)
   const { stdout } = await promisify(execFile)(process.execPath, [file], {

@@ -9,6 +9,7 @@ import { token } from './support/operator.ts'
 import { adminOf, root, startProcess } from './support/process.ts'
 import { startRedis } from './support/redis.ts'
 import { until } from './support/until.ts'
+import { folderOf } from './support/folder.ts'
 
 const week = 7 * 86_400
 
@@ -31,7 +32,7 @@ t.test('few files name a window: everything else goes through the list', (t) => 
 
 /** The sources with one more row in the list of windows: a week, between day and month. */
 function sourcesWithWeek(t: Test): string {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   for (const name of ['gateway', 'shared', 'config', 'package.json']) {
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }

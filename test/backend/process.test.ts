@@ -9,6 +9,7 @@ import { caller, json } from '../support/http.ts'
 import { bound, held, isLong } from '../support/promises.ts'
 import { modesIn, startProcess, type Service } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 const program = 'backend/main.ts'
 const pet = { name: 'Rex', categoryId: 1 }
@@ -26,7 +27,7 @@ t.test(
   'killed amid acknowledged writes, again and again, nothing acknowledged is lost',
   async (t) => {
     const rounds = isLong ? 100 : 10
-    const file = join(t.testdir(), 'animals.db')
+    const file = join(folderOf(t), 'animals.db')
     const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'warn' }
     const ledger = new Map<number, string>()
     for (let round = 0; round < rounds; round++) {
@@ -67,7 +68,7 @@ t.test(
 )
 
 t.test('two processes on one file lose nothing and give no id twice', async (t) => {
-  const file = join(t.testdir(), 'animals.db')
+  const file = join(folderOf(t), 'animals.db')
   const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'silent' }
   const services = [startProcess(t, program, { env }), startProcess(t, program, { env })]
   const ids: number[] = []
@@ -98,7 +99,7 @@ t.test('two processes on one file lose nothing and give no id twice', async (t) 
 })
 
 t.test('where the file may not grow, writes are 503 until it may, without a restart', async (t) => {
-  const file = join(t.testdir(), 'animals.db')
+  const file = join(folderOf(t), 'animals.db')
   const env = { PORT: '0', DATABASE: file, LOG_LEVEL: 'silent' }
   // dash counts blocks of 512 bytes: no file of this process may pass 256 KiB.
   const service = startProcess(t, program, { env, shell: 'ulimit -S -f 512' })
@@ -118,7 +119,7 @@ t.test('where the file may not grow, writes are 503 until it may, without a rest
 })
 
 t.test('nobody else may read the files, whatever the umask', async (t) => {
-  const made = t.testdir({ made: {} })
+  const made = folderOf(t, { made: {} })
   const isPrivate = async (umask: string): Promise<void> => {
     const folder = join(made, 'made', umask)
     const service = startProcess(t, program, {
@@ -152,7 +153,7 @@ t.test('nobody else may read the files, whatever the umask', async (t) => {
 })
 
 t.test('bodies that are hard to read hold nobody else up', async (t) => {
-  const env = { PORT: '0', DATABASE: join(t.testdir(), 'a.db'), LOG_LEVEL: 'warn' }
+  const env = { PORT: '0', DATABASE: join(folderOf(t), 'a.db'), LOG_LEVEL: 'warn' }
   const call = caller(await startProcess(t, program, { env }).url)
   await call('POST', '/v1/pets', pet)
   /** How long another caller waits at most while thirty bodies of a shape are read. */
@@ -196,7 +197,7 @@ t.test('bodies that are hard to read hold nobody else up', async (t) => {
 t.test('SIGTERM', async (t) => {
   const start = (env = {}) =>
     startProcess(t, program, {
-      env: { PORT: '0', DATABASE: join(t.testdir(), 'animals.db'), ...env },
+      env: { PORT: '0', DATABASE: join(folderOf(t), 'animals.db'), ...env },
     })
 
   const isStopping = ({ output }: Service): boolean => output().includes('"stopping: requests')
@@ -258,7 +259,7 @@ t.test('SIGTERM', async (t) => {
 })
 
 t.test('the command line', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const run = async (args: string[], env: Record<string, string> = {}) => {
     const service = startProcess(t, program, {
       args,

@@ -1,21 +1,22 @@
 import Sqlite from 'better-sqlite3'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Commits } from '../../backend/commits.ts'
 import { migrations, openDatabase } from '../../backend/database.ts'
 import { seed } from '../../backend/seed.ts'
 import { startStore } from '../support/backend.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
+import { folderOf } from '../support/folder.ts'
 
 const pet = { name: 'Rex', categoryId: 1 }
 
 class Refused extends Error {}
 
 t.test('group commit', async (t) => {
-  const open = (t: { testdir(): string }) => {
-    const file = join(t.testdir(), 'commits.db')
+  const open = (t: Test) => {
+    const file = join(folderOf(t), 'commits.db')
     const database = openDatabase(file)
     const insert = database.prepare<string, { id: number }>(
       `INSERT INTO pets (name, categoryId) VALUES (?, 1) RETURNING id`,
@@ -163,7 +164,7 @@ t.test('a full disk refuses writes, not reads, and is forgotten once there is ro
 
 t.test('files of other versions', (t) => {
   t.test('one of version 1 is migrated, its animals kept', async (t) => {
-    const file = join(t.testdir(), 'old.db')
+    const file = join(folderOf(t), 'old.db')
     const old = new Sqlite(file)
     old.exec(migrations[0] ?? '')
     old.pragma('user_version = 1')
@@ -179,7 +180,7 @@ t.test('files of other versions', (t) => {
     t.equal((await call('GET', '/v1/store/orders')).text, '[]', 'what version 2 added is there')
   })
   t.test('one of a newer version is refused with a sentence and left as it is', (t) => {
-    const file = join(t.testdir(), 'new.db')
+    const file = join(folderOf(t), 'new.db')
     const newer = new Sqlite(file)
     newer.pragma('user_version = 99')
     newer.close()
@@ -192,7 +193,7 @@ t.test('files of other versions', (t) => {
     t.end()
   })
   t.test('one that is no database is refused and left as it is', (t) => {
-    const file = join(t.testdir(), 'text.db')
+    const file = join(folderOf(t), 'text.db')
     writeFileSync(file, 'this is no database, '.repeat(100))
     t.throws(() => openDatabase(file), {
       message: /text\.db can't be used: file is not a database/,
@@ -205,7 +206,7 @@ t.test('files of other versions', (t) => {
 
 t.test('several processes that make the same new file at once all get it', async (t) => {
   for (let round = 0; round < 2; round++) {
-    const env = { PORT: '0', DATABASE: join(t.testdir(), `${round}.db`), LOG_LEVEL: 'silent' }
+    const env = { PORT: '0', DATABASE: join(folderOf(t), `${round}.db`), LOG_LEVEL: 'silent' }
     const services = Array.from({ length: 4 }, () => startProcess(t, 'backend/main.ts', { env }))
     t.equal((await Promise.all(services.map(({ url }) => url))).length, 4)
     for (const { child } of services) child.kill('SIGKILL')
@@ -213,7 +214,7 @@ t.test('several processes that make the same new file at once all get it', async
 })
 
 t.test('a folder that is not there is made', (t) => {
-  const file = join(t.testdir(), 'a', 'b', 'animals.db')
+  const file = join(folderOf(t), 'a', 'b', 'animals.db')
   openDatabase(file).close()
   t.ok(existsSync(file))
   t.end()

@@ -7,6 +7,7 @@ import { startGateway } from '../support/gateway.ts'
 import { tlsCaller } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 const program = 'backend/main.ts'
 
@@ -16,7 +17,7 @@ t.test('the animal store serves by TLS those whose certificate it knows', async 
   const [pair, client] = [pairFor(t, own), pairFor(t)]
   const service = startProcess(t, program, {
     env: {
-      ...{ PORT: '0', DATABASE: join(t.testdir(), 'a.db') },
+      ...{ PORT: '0', DATABASE: join(folderOf(t), 'a.db') },
       ...{ TLS_CERT: pair.cert, TLS_KEY: pair.key, TLS_CLIENT_CA: client.cert },
     },
   })
@@ -50,7 +51,7 @@ t.test('a stop ends its connections like those of plain HTTP', async (t) => {
   const pair = pairFor(t, own)
   const service = startProcess(t, program, {
     env: {
-      ...{ PORT: '0', DATABASE: join(t.testdir(), 'a.db') },
+      ...{ PORT: '0', DATABASE: join(folderOf(t), 'a.db') },
       ...{ TLS_CERT: pair.cert, TLS_KEY: pair.key },
     },
   })
@@ -76,7 +77,7 @@ t.test('what is wrong with its files is told at the start', async (t) => {
     [{ TLS_CERT: one.key, TLS_KEY: one.key }, 'TLS_CERT must be a file that begins with a cert'],
     [{ TLS_CERT: one.cert, TLS_KEY: other.key }, 'TLS_KEY isn’t the private key of the certif'],
   ] as const) {
-    const more = { PORT: '0', DATABASE: join(t.testdir(), 'a.db') }
+    const more = { PORT: '0', DATABASE: join(folderOf(t), 'a.db') }
     const service = startProcess(t, program, { env: { ...env, ...more } })
     t.equal((await service.ended).code, 2)
     t.match(service.output(), `backend: ${sentence}`)

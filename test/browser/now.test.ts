@@ -97,7 +97,7 @@ test('figures over their marks say so, routes that fail come first, and equal re
   await settled(page)
   await send(19, '/v1/pets', acme)
   await page.getByText('19 in the last minute').waitFor()
-  t.equal(await page.getByText('▲').count(), 0, 'all is well')
+  t.equal(await page.getByText(/▲ over \d+ %/).count(), 0, 'all is well')
   await send(1, '/v2/broken', acme)
   await page.getByText('20 in the last minute').waitFor()
   t.equal(
@@ -115,9 +115,10 @@ test('figures over their marks say so, routes that fail come first, and equal re
   t.match(await tile(page, 'Requests'), /^Requests\n0\.83 a second/)
 
   const routes = page.getByRole('region', { name: /failing routes first/ }).locator('tbody tr')
+  // On a busy machine the times may be over their mark, too.
   t.match(await routes.allInnerTexts(), [
-    /^\/v2\/\*\s+7\s+57 %\s+▲ over 5 %\s+43 %\s+[\d.]+\s+[\d.]+$/,
-    /^\/v1\/\*\s+43\s+0 %\s+33 %\s+▲ over 20 %\s+[\d.]+\s+[\d.]+$/,
+    /^\/v2\/\*\s+7\s+57 %\s+▲ over 5 %\s+43 %\s+[\d.]+\s+[\d.]/,
+    /^\/v1\/\*\s+43\s+0 %\s+33 %\s+▲ over 20 %\s+[\d.]+\s+[\d.]/,
   ])
 
   const refusals = page.getByRole('region', { name: /^The latest 21, equal ones in one row/ })

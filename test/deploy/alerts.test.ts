@@ -10,6 +10,7 @@ import { root } from '../support/process.ts'
 import { promtool } from '../support/prometheus.ts'
 import { dashboardSchema, type Panel } from './dashboard.ts'
 import { situations, type Situation } from './alert-situations.ts'
+import { folderOf } from '../support/folder.ts'
 
 type Rule = Readonly<{
   alert: string
@@ -125,7 +126,7 @@ t.test('each alert fires in its situation, neither before nor just below', async
     ]),
   )
   const forms = [...changed].flatMap(([rule, others]) => [rule, ...others])
-  const folder = t.testdir({
+  const folder = folderOf(t, {
     'rules.yaml': stringify({ groups: [{ name: 'all', rules: forms }] }),
     'tests.yaml': stringify({
       ...{ rule_files: ['rules.yaml'], evaluation_interval: '15s' },

@@ -18,6 +18,7 @@ import {
 } from '../support/deployment.ts'
 import { root } from '../support/process.ts'
 import { promtool } from '../support/prometheus.ts'
+import { folderOf } from '../support/folder.ts'
 
 type Service = Readonly<{
   image: string
@@ -60,7 +61,7 @@ const { backend } = services
 
 /** The faults of a file by the schema of the Compose Specification, and by a linter's rules. */
 function mistakesIn(t: Test, text: string): string[] {
-  const file = join(t.testdir(), 'compose.yaml')
+  const file = join(folderOf(t), 'compose.yaml')
   writeFileSync(file, text)
   // An image that is built here has a name as well, by which the second gateway goes.
   const rules = { 'no-build-and-image': 0 } as const

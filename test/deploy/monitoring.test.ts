@@ -15,6 +15,7 @@ import { groupsIn, labelsIn, selectorsIn } from '../support/promql.ts'
 import { startRedis, type RedisServer } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { panelsOf } from './dashboard.ts'
+import { folderOf } from '../support/folder.ts'
 
 const alertsFile = join(root, 'config/deploy/alerts.yaml')
 const { groups } = parse(read('alerts.yaml')) as {
@@ -62,7 +63,7 @@ type Place = Readonly<{
 
 /** Two gateways with Redis and three targets, one of them that of a swap, and a Prometheus that looks at them. */
 async function startPlace(t: Test): Promise<Place> {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const redis = await startRedis(t)
   const start = () =>
     startUpstream(t, ({ url }, response) => {

@@ -10,6 +10,7 @@ import {
   read,
 } from '../support/deployment.ts'
 import { root } from '../support/process.ts'
+import { folderOf } from '../support/folder.ts'
 
 const services = ['gateway', 'backend'] as const
 const fileOf = (service: string) => `tollgate-${service}.service`
@@ -35,7 +36,7 @@ const onPath = (tool: string) =>
 const skip = !onPath('systemd-analyze') && 'NOT TRIED: this machine has no systemd-analyze'
 
 t.test('systemd finds nothing wrong with the units', { skip }, (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const verify = (text: string, name: string): string => {
     const file = join(folder, name)
     // The program is elsewhere on this machine.
@@ -134,7 +135,7 @@ for (const service of services) {
 t.test('the command line runs as the gateway does, with its environment', (t) => {
   const script = join(deployment, 'tollgate')
   t.ok(statSync(script).mode & 0o100, 'it can be run')
-  const bin = t.testdir({ 'systemd-run': '#!/bin/sh\nprintf "%s\\n" "$@"\n', id: '' })
+  const bin = folderOf(t, { 'systemd-run': '#!/bin/sh\nprintf "%s\\n" "$@"\n', id: '' })
   chmodSync(join(bin, 'systemd-run'), 0o755)
   const run = (user: number, args: string[], env: Record<string, string> = {}) => {
     writeFileSync(join(bin, 'id'), `#!/bin/sh\necho ${user}\n`, { mode: 0o755 })

@@ -9,11 +9,12 @@ import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.t
 import { atSomePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
+import { folderOf } from '../support/folder.ts'
 
 const plan = 'plans: { free: { perMinute: unlimited, perDay: 100000000 } }'
 
 t.test('a backend is killed and comes back', async (t) => {
-  const env = { DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'silent' }
+  const env = { DATABASE: join(folderOf(t), 'animals.db'), LOG_LEVEL: 'silent' }
   const start = (PORT: string) => startProcess(t, 'backend/main.ts', { env: { ...env, PORT } })
   let backend = await atSomePort(async (port) => {
     const service = start(String(port))

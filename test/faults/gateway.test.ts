@@ -10,6 +10,7 @@ import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.t
 import { atSomePort, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
+import { folderOf } from '../support/folder.ts'
 
 const plan = 'plans: { p: { perMinute: unlimited, perDay: 100000000, bans: off } }'
 
@@ -90,7 +91,7 @@ class LoyalClient {
 t.test('rolling restarts lose no request', async (t) => {
   const redis = await startRedis(t)
   const { url: upstream } = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const yaml = configFor(upstream, `redis: "${redis.url}"`, { more: plan })
   const file = join(folder, 'restarting.yaml')
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn' }
@@ -184,7 +185,7 @@ t.test('one of four is killed: the others notice nothing', async (t) => {
 
 t.test('out of file descriptors: it lives, and is well again when there are some', async (t) => {
   const { url: upstream } = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${join(folder, 'gateway.db')}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'silent' }
@@ -270,7 +271,7 @@ async function endsWith(t: Test, program: string, env: Record<string, string>) {
 }
 
 t.test('a damaged file is refused with a sentence, and left as it is', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const garbage = Buffer.alloc(8_192, 'not a database ')
   for (const program of ['gateway/main.ts', 'backend/main.ts']) {
     const database = join(folder, `${program.slice(0, 4)}.db`)
@@ -292,7 +293,7 @@ t.test('a damaged file is refused with a sentence, and left as it is', async (t)
 
 t.test('a gateway whose file may not grow goes on', async (t) => {
   const { url: upstream } = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const database = join(folder, 'gateway.db')
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${database}`, { more: plan }))
@@ -327,7 +328,7 @@ t.test('a gateway whose file may not grow goes on', async (t) => {
 
 t.test('an embedded gateway is killed again and again', async (t) => {
   const { url: upstream } = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, configFor(upstream, `file: ${join(folder, 'gateway.db')}`, { more: plan }))
   const env = { TOLLGATE_CONFIG: file, LOG_LEVEL: 'silent' }

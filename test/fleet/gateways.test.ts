@@ -10,6 +10,7 @@ import { startProcess, type Service } from '../support/process.ts'
 import { atSomePort, startCluster } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { configFor, startUpstream } from '../support/gateway.ts'
+import { folderOf } from '../support/folder.ts'
 
 type Place = Readonly<{ name: string; file: string; admin: number; process: Service; url: string }>
 
@@ -44,7 +45,7 @@ async function fleetAt({ admin }: Place): Promise<FleetView> {
 const namesOf = ({ gateways }: FleetView): string[] => gateways.map(({ name }) => name)
 
 t.test('three gateways, one of several workers, know all of it from each other', async (t) => {
-  t.testdir()
+  folderOf(t)
   const { nodes } = await startCluster(t)
   const store = `redis: { cluster: ${JSON.stringify(nodes)} }`
   const [one, two, three] = await Promise.all([

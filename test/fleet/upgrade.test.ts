@@ -14,6 +14,7 @@ import { caller, type Call } from '../support/http.ts'
 import { adminOf, startProcess, type Service } from '../support/process.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 const program = formerProgram('gateway/main.ts')
 const present = 'gateway/main.ts'
@@ -52,7 +53,7 @@ class Callers {
 
 async function upgrade(t: Test, former: string): Promise<void> {
   const [{ url, client }, upstream] = await Promise.all([startRedis(t), startUpstream(t)])
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const most = 1_500
   const yaml = configFor(upstream.url, `redis: "${url}"`, {
     more: `plans: { free: { perMinute: 100000, perDay: ${most} } }`,

@@ -13,6 +13,7 @@ import { startProcess, type Service } from '../support/process.ts'
 import { anyPort, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { pause, startTraffic, statusesOf } from '../support/traffic.ts'
+import { folderOf } from '../support/folder.ts'
 
 const size = 3
 
@@ -228,7 +229,7 @@ t.test('a crew that can’t begin says why, and ends', async (t) => {
   await new Promise((resolve) => taken.once('listening', resolve))
   t.teardown(() => taken.close())
   const { port } = taken.address() as AddressInfo
-  const folder = t.testdir({
+  const folder = folderOf(t, {
     'gateway.yaml': `
 plans: { free: { perMinute: 60, perDay: 1000 } }
 listen: { host: 127.0.0.1, port: ${port} }
@@ -257,7 +258,7 @@ t.test('one gateway alone is not ended by the signal that replaces workers', asy
 })
 
 t.test('with a file for a store there is one worker', async (t) => {
-  const folder = t.testdir({
+  const folder = folderOf(t, {
     'gateway.yaml': `
 plans: { free: { perMinute: 60, perDay: 1000 } }
 upstreams: { animals: { targets: ['http://127.0.0.1:9'] } }

@@ -13,6 +13,7 @@ import { startGateway, startUpstream } from '../support/gateway.ts'
 import { json, raw } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 t.test('a connection on which nonsense came is not kept', async (t) => {
   const { url, server } = await startGateway(t)
@@ -95,7 +96,7 @@ t.test('a backend’s certificate is believed if it is known, and else not', asy
     server.closeAllConnections()
   })
   const { port } = server.address() as AddressInfo
-  const ca = join(t.testdir(), 'ca.pem')
+  const ca = join(folderOf(t), 'ca.pem')
   writeFileSync(ca, cert)
   const ask = async (host: string, upstreamMore = '') => {
     const { call, key } = await startGateway(t, {
@@ -123,7 +124,7 @@ t.test('a certificate that is renewed is believed without a reload', async (t) =
     server.close()
     server.closeAllConnections()
   })
-  const ca = join(t.testdir(), 'ca.pem')
+  const ca = join(folderOf(t), 'ca.pem')
   writeFileSync(ca, selfSigned().cert)
   await t.test('of a gateway that runs', async (t) => {
     const { gateway, ask } = await startAdmin(t, {

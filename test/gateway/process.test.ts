@@ -6,6 +6,7 @@ import { configFor } from '../support/gateway.ts'
 import { caller, json, type Call } from '../support/http.ts'
 import { modesIn, root, startProcess } from '../support/process.ts'
 import { bound } from '../support/promises.ts'
+import { folderOf } from '../support/folder.ts'
 
 t.test('an embedded gateway that is killed has lost a second of counting at most', async (t) => {
   const { runJson, gateway, gatewayProcess } = await commandLine(
@@ -60,7 +61,7 @@ t.test('nobody else may read the file of keys, nor what is beside it', async (t)
 })
 
 t.test('a gateway that cannot start says why', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const own = join(folder, 'gateway.yaml')
   const startBy = async (file: string, env = {}) => {
     const service = startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file, ...env } })

@@ -4,10 +4,11 @@ import t, { type Test } from 'tap'
 import { version } from '../support/deployment.ts'
 import { runNode } from '../support/checkout.ts'
 import { root } from '../support/process.ts'
+import { folderOf } from '../support/folder.ts'
 
 /** A checkout whose files a test may change. */
 function changeable(t: Test): string {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const copied = ['config', '.github', 'package.json', 'package-lock.json', 'CHANGELOG.md']
   for (const name of [...copied, 'README.md', 'LICENSE', 'tsconfig.json', '.npmrc']) {
     cpSync(join(root, name), join(folder, name), { recursive: true })

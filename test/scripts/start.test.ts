@@ -11,6 +11,7 @@ import { root } from '../support/process.ts'
 import { atSomePort, somePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { socketPathFor } from '../support/unix-socket.ts'
+import { folderOf } from '../support/folder.ts'
 
 /** The last step of `npm start`, with a configuration in the test's own folder. */
 function startServices(t: Test, env: Record<string, string>) {
@@ -35,7 +36,7 @@ function startServices(t: Test, env: Record<string, string>) {
 t.test(
   'npm start has the animals changed through the gateway alone, wherever they are',
   async (t) => {
-    const dir = t.testdir()
+    const dir = folderOf(t)
     const file = join(dir, 'gateway.yaml')
     const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
     // The backend is that of the shipped file; ports and store are replaced.
@@ -82,7 +83,7 @@ t.test(
 )
 
 t.test('npm start names no variable where commands need none', async (t) => {
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const [port, file] = [await somePort(), join(dir, 'gateway.yaml')]
   const backend = `http://127.0.0.1:${port}`
   for (const [i, [target, env]] of (
@@ -106,7 +107,7 @@ t.test('npm start names no variable where commands need none', async (t) => {
 })
 
 t.test('npm start has both services meet at a Unix socket', async (t) => {
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const [socket, file] = [`unix:${socketPathFor(t)}`, join(dir, 'gateway.yaml')]
   writeFileSync(
     file,
@@ -129,7 +130,7 @@ t.test('npm start has both services meet at a Unix socket', async (t) => {
 t.test(
   'npm start refuses a token that others can read, and leaves ADMIN_TOKEN as it is',
   async (t) => {
-    const dir = t.testdir()
+    const dir = folderOf(t)
     const [file, kept] = [join(dir, 'gateway.yaml'), join(dir, 'admin-token')]
     writeFileSync(file, configFor('http://127.0.0.1:1', `file: "${join(dir, 'gateway.db')}"`))
     const env = { PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file }
@@ -159,7 +160,7 @@ t.test(
 )
 
 t.test('npm start shows the first keys even where the gateway can’t begin', async (t) => {
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.teardown(() => taken.close())

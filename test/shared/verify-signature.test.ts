@@ -8,6 +8,7 @@ import { startForCaller } from '../support/first-caller.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { root } from '../support/process.ts'
 import { seeded } from '../support/seeded.ts'
+import { folderOf } from '../support/folder.ts'
 
 const [first, second] = ['the-first-secret-of-both', 'the-second-secret-of-both']
 
@@ -170,7 +171,7 @@ t.test('a signature is told from forged ones, in Node, Python and Go', async (t)
     cases.filter(({ expected }, i) => verdicts[i] !== expected).map(({ why }) => why)
   t.strictSame(wrongBy(cases.map(({ request }) => verifySignature(request))), [], 'Node')
 
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const ask = (command: string, args: string[], env = {}) =>
     execFileSync(command, args, {
       input: lines(cases),

@@ -16,6 +16,7 @@ import {
 import { configFor, startGateway, startUpstream, type GatewayOptions } from './gateway.ts'
 import { caller, tlsCaller, type Call } from './http.ts'
 import { token } from './operator.ts'
+import { folderOf } from './folder.ts'
 
 export type AdminOptions = GatewayOptions &
   Readonly<{
@@ -28,7 +29,7 @@ export type AdminOptions = GatewayOptions &
 /** A real gateway in this process, with its configuration in a file and its admin address open. */
 export async function startAdmin(t: Test, options: AdminOptions = {}) {
   const { clock = Date.now, log, secret, tokens = token } = options
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(folder, 'gateway.db')}`
   const gateway = await startGateway(t, { ...options, upstream, store })

@@ -4,6 +4,7 @@ import { createBackend, type BackendOptions } from '../../backend/app.ts'
 import { openDatabase } from '../../backend/database.ts'
 import type { Database } from '../../shared/sqlite.ts'
 import { caller, type Call } from './http.ts'
+import { folderOf } from './folder.ts'
 
 export type Store = Readonly<{ url: string; call: Call; database: Database; file: string }>
 
@@ -12,7 +13,7 @@ export async function startStore(
   t: Test,
   options: Partial<Omit<BackendOptions, 'database'>> & { file?: string } = {},
 ): Promise<Store> {
-  const file = options.file ?? join(t.testdir(), 'animals.db')
+  const file = options.file ?? join(folderOf(t), 'animals.db')
   const database = openDatabase(file)
   const app = createBackend({ ...options, database })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -3,10 +3,11 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from './process.ts'
+import { folderOf } from './folder.ts'
 
 /** A checkout in which nothing is set up yet. */
 export function checkout(t: Test): string {
-  const folder = t.testdir({ home: {}, empty: {}, checkout: {} })
+  const folder = folderOf(t, { home: {}, empty: {}, checkout: {} })
   const target = join(folder, 'checkout')
   for (const name of ['config', 'package.json', 'package-lock.json']) {
     cpSync(join(root, name), join(target, name), { recursive: true })

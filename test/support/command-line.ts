@@ -6,6 +6,7 @@ import { runCommand, type Answers, type Ran } from './command.ts'
 import { configFor, startGateway, startUpstream, type Gateway } from './gateway.ts'
 import { json } from './http.ts'
 import { startProcess, type Service } from './process.ts'
+import { folderOf } from './folder.ts'
 
 /**
  * The command line on a store of its own; `store` as in the configuration, where $DIR is a folder of the test's own, and
@@ -13,7 +14,7 @@ import { startProcess, type Service } from './process.ts'
  */
 export async function commandLine(t: Test, store: string, more = '') {
   const upstream = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   const own = store.replace('$DIR', folder)
   writeFileSync(file, configFor(upstream.url, own, { more }))

@@ -9,6 +9,7 @@ import { configFor, type Written } from './gateway.ts'
 import { caller } from './http.ts'
 import { adminOf, startProcess, type Service } from './process.ts'
 import { anyPort, atSomePort, somePort } from './redis.ts'
+import { folderOf } from './folder.ts'
 
 export type Fleet = Readonly<{
   urls: readonly string[]
@@ -38,7 +39,7 @@ export type FleetOptions = Written &
 /** Gateways as processes of their own, on one configuration and one store. */
 export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet> {
   const { upstream, store = 'file: $DIR/gateway.db', environments = [{}], preload } = options
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   const written = configFor(upstream, store.replace('$DIR', folder), options)
   const { yaml, port, own, processes, urls } = await atSomePort(async (port) => {

@@ -14,6 +14,7 @@ import { openStores } from '../../gateway/front/stores/open.ts'
 import type { Stores } from '../../gateway/front/stores/stores.ts'
 import type { LogSettings } from '../../shared/service.ts'
 import { caller, type Call } from './http.ts'
+import { folderOf } from './folder.ts'
 
 /** The plans of every test that doesn't bring its own. */
 export const plans = `
@@ -152,7 +153,7 @@ function quotasBy(t: Test, { store }: Config, testClock: () => number): QuotaSto
 export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
   const { clock = Date.now, log } = options
   const upstream = options.upstream ?? (await startUpstream(t))
-  const store = options.store ?? `file: ${join(t.testdir(), 'gateway.db')}`
+  const store = options.store ?? `file: ${join(folderOf(t), 'gateway.db')}`
   const config = parseConfig(configFor(upstream.url, store, options), {}, 'test.yaml')
   const opened = await openStores(config.store, { clock })
   const { storeClock } = options

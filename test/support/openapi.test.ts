@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { Answer } from './http.ts'
 import { contractOf } from './openapi.ts'
 import { lintFaults } from './openapi-document.ts'
+import { folderOf } from './folder.ts'
 
 const document = `
 openapi: 3.1.1
@@ -49,7 +50,7 @@ components:
 `
 
 function contract(t: Test) {
-  return contractOf(join(t.testdir({ 'a.yaml': document }), 'a.yaml'))
+  return contractOf(join(folderOf(t, { 'a.yaml': document }), 'a.yaml'))
 }
 
 const thing: Answer = {
@@ -216,7 +217,7 @@ t.test('the linter tells of what refers to nothing, and of examples that are non
   const told = async (from: string, to: string) => {
     const text = document.replace(from, to)
     t.not(text, document)
-    return lintFaults(join(t.testdir({ 'a.yaml': text }), 'a.yaml'))
+    return lintFaults(join(folderOf(t, { 'a.yaml': text }), 'a.yaml'))
   }
   t.match((await told('headers/Left', 'headers/Right')).join('\n'), /no-unresolved-refs/)
   t.match((await told('format: date-time', 'example: 7')).join('\n'), /no-invalid-schema-examples/)

@@ -6,6 +6,7 @@ import type { ConfigFile } from '../../gateway/office/config/file.ts'
 import { tollgate, type TollgateOptions } from '../../gateway/plugin.ts'
 import { bearer } from './jwt.ts'
 import { mine } from './plugin.ts'
+import { folderOf } from './folder.ts'
 
 export const plans: ConfigFile['plans'] = {
   free: { perMinute: 60, perDay: 1000 },
@@ -25,7 +26,7 @@ export async function startOwnCallers(
   const app = Fastify({ ...serverOptions(), logger })
   t.teardown(() => app.close())
   const asked: string[] = []
-  const store = { file: join(t.testdir(), 'gateway.db') }
+  const store = { file: join(folderOf(t), 'gateway.db') }
   const config = { plans, store, routes: [], notices: [], ...more }
   await app.register(tollgate, {
     ...{ config, ...options },

@@ -7,6 +7,7 @@ import { startStore } from './backend.ts'
 import type { Open } from './browser.ts'
 import { startGateway, type GatewayOptions } from './gateway.ts'
 import { root } from './process.ts'
+import { folderOf } from './folder.ts'
 
 /** The animal store's document. */
 export const animals = join(root, 'config/openapi/animal-store.yaml')
@@ -32,7 +33,7 @@ export async function startPages(
   t: Test,
   { text = littleDocument(), more = '', rotate = 'on', ...options }: Options = {},
 ) {
-  const folder = t.testdir({ 'document.yaml': text })
+  const folder = folderOf(t, { 'document.yaml': text })
   const store = await startStore(t, { file: join(folder, 'animals.db') })
   return startGateway(t, {
     store: `file: ${join(folder, 'gateway.db')}`,

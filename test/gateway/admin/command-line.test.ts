@@ -8,6 +8,7 @@ import { json } from '../../support/http.ts'
 import { start, token } from '../../support/operator.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const shipped = `${plans}
 deprecations:
@@ -215,7 +216,7 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
     out: /gateway\.yaml:\d+:\d+: plans\.free\.perMinute must be/,
   })
   t.match(await ask('POST', '/admin/config/reload'), { status: 409 })
-  const good = join(t.testdir(), 'good.yaml')
+  const good = join(folderOf(t), 'good.yaml')
   write((text) => {
     writeFileSync(good, text)
     return text.replace('perMinute: 60,', 'perMinute: 6O,')

@@ -8,6 +8,7 @@ import type { Answer, Call } from '../../support/http.ts'
 import { account, fillLargely } from '../../support/large-store.ts'
 import { start } from '../../support/operator.ts'
 import { longestPieceMs, probe } from '../../support/stops.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const routeCount = 1_000
 const keyCount = 10_000
@@ -132,7 +133,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
 }
 
 // The folder of a test is emptied when its gateway starts.
-const store = join(t.testdir(), 'large.db')
+const store = join(folderOf(t), 'large.db')
 
 t.test('no operation holds callers up', async (t) => {
   const ids = await fillLargely(storeAt(store), 'free', keyCount)

@@ -11,6 +11,7 @@ import { startModels } from '../../support/model-server.ts'
 import { textOf } from '../../support/readme.ts'
 import { somePort } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** The samples of the page about tokens, in a language, in their order. */
 function samplesIn(language: string): string[] {
@@ -96,7 +97,7 @@ t.test('in front of a server of models, a plan limits tokens', async (t) => {
 
 /** Runs a sample of the page until its test ends; gives its address. */
 async function startSample(t: Test, [command, ending, sample]: Sample): Promise<string> {
-  const file = join(t.testdir(), `backend.${ending}`)
+  const file = join(folderOf(t), `backend.${ending}`)
   writeFileSync(file, sample)
   const port = await somePort()
   const child = spawn(command, [file], {

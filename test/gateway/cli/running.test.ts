@@ -8,6 +8,7 @@ import { json } from '../../support/http.ts'
 import { bound } from '../../support/promises.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('a would-be backend is held against the present one', async (t) => {
   const answering = (pets: unknown, more: Record<string, unknown> = {}) =>
@@ -19,7 +20,7 @@ t.test('a would-be backend is held against the present one', async (t) => {
     })
   const pet = { id: 1, name: 'Rex', tags: ['a'] }
   const present = await answering([pet])
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   const yaml = configFor(present.url, 'file: x', {
     routes: '[ { path: /v1/*, upstream: animals, rewrite: /api/* } ]',
@@ -63,7 +64,7 @@ t.test('a backend that could be compared with nothing is not fit', async (t) => 
     response.writeHead(url === '/v1/no' ? 404 : 200).end('{}'),
   )
   const dead = 'http://127.0.0.1:1'
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const check = async (targets: string, probes: string, env: Record<string, string> = {}) => {
     const upstreamMore = `probes: [ ${probes} ]`
     writeFileSync(file, configFor('', 'file: x', { targets, upstreamMore }))

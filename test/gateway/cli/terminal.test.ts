@@ -10,6 +10,7 @@ import { openStores } from '../../../gateway/front/stores/open.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { runCommand } from '../../support/command.ts'
 import { configFor, startUpstream } from '../../support/gateway.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('what somebody else has written does nothing to a terminal', async (t) => {
   const evil = '\u001bc\u009b2J\u202e\u2028\u200b'
@@ -24,7 +25,7 @@ t.test('what somebody else has written does nothing to a terminal', async (t) =>
     startUpstream(t, (_request, response) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
     )
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const present = await answering({ [evil]: 1, name: 'x' })
   const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
   writeFileSync(file, configFor(present.url, `file: "${file}.db"`, { upstreamMore }))

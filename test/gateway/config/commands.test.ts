@@ -11,6 +11,7 @@ import { json } from '../../support/http.ts'
 import { start, token } from '../../support/operator.ts'
 import { root } from '../../support/process.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('what works but makes no sense is a warning beside its place', async (t) => {
   const text = `
@@ -48,7 +49,7 @@ jwt: [ { issuer: i, audience: a, keys: 'https://login.example/', plan: enterpris
     '18:8: warning: drain is longer than shutdown, which is 15s: requests still in flight after shutdown are cut',
     '19:72: warning: jwt[0].plan is enterprise, a custom plan: its callers are refused until an operator gives each limits of its own',
   ]
-  const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
+  const file = join(folderOf(t, { 'x.yaml': text }), 'x.yaml')
   const lines = expected.map((line) => `${file}:${line}`)
   t.strictSame(readConfig(file, {}).warnings, lines)
   t.strictSame(previewConfig(text, {}, file).warnings, lines)
@@ -106,7 +107,7 @@ t.test('config diff tells who has no ADMIN_TOKEN', async (t) => {
 
 t.test('the commands on configurations', async (t) => {
   const run = (...args: string[]) => runCommand(args, { ADMIN_TOKEN: token })
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const [now, then] = [join(dir, 'now.yaml'), join(dir, 'then.yaml')]
   const yaml = shipped
     .replace('data/gateway.db', join(dir, 'gateway.db'))

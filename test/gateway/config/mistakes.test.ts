@@ -11,6 +11,7 @@ import { messagesOf, shipped } from '../../support/configuration.ts'
 import { root } from '../../support/process.ts'
 import { bound } from '../../support/promises.ts'
 import { seeded } from '../../support/seeded.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const folder = join(root, 'test/gateway/configs')
 
@@ -92,7 +93,7 @@ t.test('a misspelled setting of the shipped file is told at its line, each of th
 })
 
 t.test('what can’t be read is a sentence', (t) => {
-  const dir = t.testdir({ folder: {}, 'huge.yaml': '#'.repeat(2 ** 21) })
+  const dir = folderOf(t, { folder: {}, 'huge.yaml': '#'.repeat(2 ** 21) })
   const bomb = join(dir, 'bomb.yaml')
   const levels = Array.from({ length: 9 }, (_, i) =>
     i === 0 ? 'a0: &a0 [lol]' : `a${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}]`,

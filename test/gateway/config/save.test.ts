@@ -23,6 +23,7 @@ import { root } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const path = '/admin/config/file'
 const withSave = '{ host: 127.0.0.1, port: 0, save: true }'
@@ -252,7 +253,7 @@ const savesByTurns = (file: string, texts: readonly string[]) =>
 t.test(
   'a kill, or a write that fails, leaves the old file or the new one, never half of one',
   async (t) => {
-    const file = join(t.testdir(), 'gateway.yaml')
+    const file = join(folderOf(t), 'gateway.yaml')
     const texts = ['# one\n', '# another one\n']
     const wholes = texts.map((each) => each.repeat(20_000))
     await writeFile(file, String(wholes[0]))

@@ -23,10 +23,11 @@ import {
 import { root } from '../../support/process.ts'
 import { appOfCosts } from '../../support/routes.ts'
 import { settingsOf } from '../../support/settings.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('what is shown of a file is a file that changes nothing', async (t) => {
   const { cert, key } = pairFor(t)
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const every = everySetting.map((text) => text.replaceAll('CERT', cert).replaceAll('PRIVATE', key))
   const written = every.map((text) => parseDocument(text).toJS() as unknown)
   const missing = [...settingsOf(fileSchema).keys()].filter(
@@ -178,7 +179,7 @@ t.test('what is sound can be served', async (t) => {
 
 t.test('a certificate is a file of a size that is looked at before it is read', (t) => {
   const { cert } = selfSigned()
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     ...{ 'huge.pem': 'x'.repeat(2 ** 20 + 1), 'sound.pem': cert },
     ...{ 'other.pem': 'x', 'half.pem': cert.slice(0, 200) },
   })
@@ -203,7 +204,7 @@ t.test('a certificate is a file of a size that is looked at before it is read', 
 t.test(
   'a file that a configuration names is used as it was checked, whoever writes to it meanwhile',
   (t) => {
-    const folder = t.testdir({ 'document.json': '{}', 'ca.pem': 'a certificate' })
+    const folder = folderOf(t, { 'document.json': '{}', 'ca.pem': 'a certificate' })
     const files = new NamedFiles(join(folder, 'gateway.yaml'), { readsDocument: true })
     const [document, certificates] = [join(folder, 'document.json'), join(folder, 'ca.pem')]
     const before = [files.openapi(document), files.tlsFile(certificates)]
@@ -233,7 +234,7 @@ t.test('the schema for editors is the one that the gateway goes by', (t) => {
 })
 
 t.test('the compiler says the right thing for a typo', (t) => {
-  const folder = t.testdir({
+  const folder = folderOf(t, {
     'typo.ts': `
       import type { ConfigFile } from ${JSON.stringify(join(root, 'gateway/office/config/file.ts'))}
       const route = { path: '/v1/*', upstream: 'a' }

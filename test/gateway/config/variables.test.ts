@@ -6,9 +6,10 @@ import { withoutPasswords } from '../../../gateway/office/config/mask.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { environment, filled, messagesOf, shipped } from '../../support/configuration.ts'
 import { bound } from '../../support/promises.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('what comes from the environment is shown by its name, and what doesn’t as it is', (t) => {
-  const file = join(t.testdir(), 'x.yaml')
+  const file = join(folderOf(t), 'x.yaml')
   writeFileSync(file, filled)
   const { config, shown } = readConfig(file, environment)
   t.equal(config.drainMs, 7_000)
@@ -133,7 +134,7 @@ quota: { path: "\${QUOTA:-/a, b: {c}}" }
     ...{ DAY: '1000', BANS: 'off', PORT: '9000', HOST: 'redis', TLS: 'true', DIGITS: '123456' },
     ...{ NAME: 'animals', IETF: 'true' },
   }
-  const file = join(t.testdir({ 'x.yaml': text }), 'x.yaml')
+  const file = join(folderOf(t, { 'x.yaml': text }), 'x.yaml')
   const { config, shown } = readConfig(file, said)
   t.match(config, {
     listen: { port: 9_000 },

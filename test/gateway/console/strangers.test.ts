@@ -11,6 +11,7 @@ import { aliceToken, consoleLines, own, signIn, tokens } from '../../support/con
 import { raw } from '../../support/http.ts'
 import { root } from '../../support/process.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const source = join(root, 'gateway/office/admin/console')
 const hourMs = 3_600_000
@@ -222,7 +223,7 @@ async function rawBody(url: string, path: string, accepted: string): Promise<Buf
 t.test('files have new paths when one of them changes, and a folder may be missing', async (t) => {
   const index = '<script src="./pages/a.js"></script><a href="https://x/a.js">a.js</a>'
   const folder = (script: string) =>
-    t.testdir({ 'index.html': index, 'a.js.map': '', 'a.d.ts': '', pages: { 'a.js': script } })
+    folderOf(t, { 'index.html': index, 'a.js.map': '', 'a.d.ts': '', pages: { 'a.js': script } })
   const paths = (script: string) => [...new PageFolder(folder(script)).files.keys()]
   const [one = '', ...others] = paths('1')
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)

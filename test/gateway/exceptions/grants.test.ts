@@ -7,6 +7,7 @@ import { json } from '../../support/http.ts'
 import { startOnOneStore } from '../../support/one-store.ts'
 import { statusAndRate } from '../../support/rates.ts'
 import { until as untilTrue } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const noon = Date.UTC(2026, 5, 15, 12)
 const day = 86_400_000
@@ -34,7 +35,7 @@ t.test('the end comes while Redis is out of reach, and after a restart', async (
   }
 
   await t.test('a restart', async (t) => {
-    const store = `file: ${join(t.testdir(), 'gateway.db')}`
+    const store = `file: ${join(folderOf(t), 'gateway.db')}`
     const options = { store, clock: () => now }
     let headers = {}
     const quota = async ({ call }: Gateway) =>

@@ -6,6 +6,7 @@ import { json } from '../../support/http.ts'
 import { startOnOneStore } from '../../support/one-store.ts'
 import { statusAndRate } from '../../support/rates.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const start = Date.UTC(2026, 5, 20, 12)
 const day = 86_400_000
@@ -107,7 +108,7 @@ for (const kind of ['embedded', 'redis'] as const) {
 
 t.test('a quota that nobody used for months knows its day after a restart', async (t) => {
   let now = start
-  const store = `file: ${join(t.testdir(), 'gateway.db')}`
+  const store = `file: ${join(folderOf(t), 'gateway.db')}`
   const options = { store, clock: () => now }
   let headers = {}
   await t.test('before it', async (t) => {

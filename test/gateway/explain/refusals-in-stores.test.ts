@@ -26,6 +26,7 @@ import { keepRefusal } from '../../support/kept-refusals.ts'
 import { startRedis } from '../../support/redis.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A chunk's answers, unpacked. */
 type Content = Readonly<{ numbers: object; said: object }>
@@ -33,7 +34,7 @@ type Content = Readonly<{ numbers: object; said: object }>
 const now = Date.UTC(2026, 10, 20, 12)
 
 function storeInFile(t: Test): RefusalStore {
-  const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+  const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
   database.pragma('synchronous = OFF')
   t.teardown(() => database.close())
   return embeddedRefusals(database)

@@ -23,6 +23,7 @@ import { keepRefusal } from '../../support/kept-refusals.ts'
 import { token } from '../../support/operator.ts'
 import { startCluster, startRedis, watchCommands } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** Stores that all tests of this file share, each with a prefix of its own. */
 const [redis, cluster] = await Promise.all([startRedis(t), startCluster(t)])
@@ -39,7 +40,7 @@ async function redisTimelines(t: Test, settings: RedisSettings) {
 }
 
 void timelineStoreContract(t, 'embedded, in a SQLite file', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
   for (const database of [one, two]) database.pragma('synchronous = OFF')
   t.teardown(() => [one, two].forEach((database) => database.close()))

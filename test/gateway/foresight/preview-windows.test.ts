@@ -13,6 +13,7 @@ import { byLimit, dayMs, windows, type Window } from '../../../shared/windows.ts
 import { newKey } from '../../contracts/keys.ts'
 import { open, storeAt } from '../../support/filled-store.ts'
 import { seeded } from '../../support/seeded.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A request of one point, and the beginning of its time that names each window. */
 type Sent = Readonly<{ quota: string; atMs: number }>
@@ -44,7 +45,7 @@ const quotasOf = (days: readonly string[]) => [...new Set(days.map((day) => day.
 /** Two months of requests, which limits decide; and previews of other limits. */
 async function story(t: Tap, name: string, limits: Limits) {
   const random = seeded(46)
-  const stores = await open(t, storeAt(join(t.testdir(), name)))
+  const stores = await open(t, storeAt(join(folderOf(t), name)))
   const peaks = new Peaks(stores.peaks)
   const firstMs = Date.UTC(2028, 0, 25)
   const callers = await Promise.all(

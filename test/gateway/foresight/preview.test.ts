@@ -22,6 +22,7 @@ import { connectionTo } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { seeded } from '../../support/seeded.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A request: its caller, its cost, and the names of the minute and the day of its quota. */
 type Sent = Readonly<{ caller: Caller; atMs: number; cost: number; minute: string; day: string }>
@@ -47,7 +48,7 @@ function bruteForce(sent: readonly Sent[], limits: Pair): string[] {
 
 t.test('a preview names the quotas and days that brute force names', async (t) => {
   const random = seeded(18)
-  t.testdir({})
+  folderOf(t, {})
   let now = Date.UTC(2026, 10, 7)
   const redis = await startRedis(t)
   const plan = { name: 'free', limits: { perMinute: 12, perDay: 60 }, bans: false }
@@ -191,7 +192,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
 })
 
 t.test('config diff tells whom changed limits would have refused', async (t) => {
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const [old, changed] = ['old.yaml', 'new.yaml'].map((name) => join(dir, name))
   const store = `file: ${join(dir, 'gateway.db')}`
   const { app, call, key } = await startGateway(t, { store })

@@ -6,6 +6,7 @@ import { configFor, startGateway, startUpstream } from '../../support/gateway.ts
 import { json } from '../../support/http.ts'
 import { seeded } from '../../support/seeded.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const more = 'plans: { free: { perMinute: 300, perHour: 300, perDay: 300, bans: off } }'
 const routesOf = (cost: string) => `[ { path: /v1/*, upstream: animals, cost: ${cost} } ]`
@@ -38,7 +39,7 @@ async function agrees(t: Test, estimate: number): Promise<void> {
   )
   const store = 'file: gateway.db'
   const config = (others: string) => configFor(upstream.url, store, { more, routes: others })
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     'own.yaml': config(routes),
     'plain.yaml': config(routesOf('10')),
     'capped.yaml': config(routesOf('{ estimate: 10, from: answer, atMost: 10 }')),
@@ -71,7 +72,7 @@ t.test('a line with an estimate that is no number is named', async (t) => {
     plan: 'free',
     decision: 'admitted',
   }
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     'own.yaml': configFor('http://127.0.0.1:1', 'file: gateway.db', { more }),
     'a.log': JSON.stringify({ ...line, decidedAt: line.time, estimate: 'ten', cost: 3 }),
   })

@@ -13,6 +13,7 @@ import { startRedis } from '../../support/redis.ts'
 import { appOfCosts } from '../../support/routes.ts'
 import { seeded } from '../../support/seeded.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('a replay of a run agrees with all of its decisions', async (t) => {
   const { url } = await startRedis(t)
@@ -100,7 +101,7 @@ t.test('a replay of a run agrees with all of its decisions', async (t) => {
     const name = String(path).slice('/v1/'.length) as keyof typeof others
     return JSON.stringify({ ...rest, cost: others[name] ?? 2 })
   }
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     'own.yaml': configFor(upstream.url, store, { more, routes }),
     'costs.yaml': configFor(upstream.url, store, {
       more,
@@ -197,7 +198,7 @@ t.test('a replay finds the cost of a request where the router finds it', async (
 
 t.test('logs of another system are replayed by named columns, and wrong lines named', async (t) => {
   const plans = 'free: { perMinute: 2, perDay: 1000 }\n  dear: { perMinute: 1, perDay: 1000 }'
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     'a.yaml': `store: { file: gateway.db }\nplans:\n  ${plans}\nroutes: []`,
     'gone.yaml': 'store: { file: gateway.db }\nplans: { dear: custom }\nroutes: []',
     'rows.csv':

@@ -8,6 +8,7 @@ import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { json } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('shadows, previews and the demand of a plan tell each window that it limits', async (t) => {
   const shadow = 'shadow: { perSecond: 1, perMinute: 2, perHour: 3, perMonth: 4 }'
@@ -72,7 +73,7 @@ t.test('a replay tells each window that limits or has refused', async (t) => {
     month: 'perMinute: 99, perDay: 99, perMonth: 1',
   }
   const plans = windowNames.map((name) => `${name}: { ${limits[name]} }`).join(', ')
-  const dir = t.testdir({
+  const dir = folderOf(t, {
     'all.yaml': `store: { file: gateway.db }\nplans: { ${plans} }\nroutes: []`,
     'two.yaml':
       'store: { file: gateway.db }\nplans: { month: { perMinute: 1, perDay: 2 } }\nroutes: []',

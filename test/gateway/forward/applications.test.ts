@@ -14,6 +14,7 @@ import { startUpstream } from '../../support/gateway.ts'
 import { json, raw } from '../../support/http.ts'
 import { tracing } from '../../support/spans.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const bothOn = 'forward: { cookies: on, host: caller }'
 const canary = 'c4n4ry'
@@ -95,7 +96,7 @@ t.test('the name in TLS stays the target’s, and so do its connections', async 
     server.closeAllConnections()
   })
   const { port } = server.address() as AddressInfo
-  const ca = join(t.testdir(), 'ca.pem')
+  const ca = join(folderOf(t), 'ca.pem')
   writeFileSync(ca, cert)
   for (const [host, name] of [
     ['localhost', 'localhost'],

@@ -7,6 +7,7 @@ import { startRawUpstream, startUpstream } from '../../support/gateway.ts'
 import { json, type Answer } from '../../support/http.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('routes', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
@@ -116,7 +117,7 @@ t.test('a route may be for all that there is', async (t) => {
   t.match(await ask('GET http://x.example/x'), /^HTTP\/1\.1 400 /)
   const rewritten = await startForCaller(t, {
     ...{ upstream, routes: '[ { path: /*, upstream: animals, rewrite: /api/* } ]' },
-    store: `file: "${join(t.testdir(), 'other.db')}"`,
+    store: `file: "${join(folderOf(t), 'other.db')}"`,
   })
   t.equal((await rewritten.get('/x/y?z')).text, 'GET /api/x/y?z')
 })

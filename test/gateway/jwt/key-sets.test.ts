@@ -16,6 +16,7 @@ import {
 } from '../../support/jwt.ts'
 import { logged, said } from '../../support/logs.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const first = signingKey('ES256', 'first')
 const second = signingKey('ES256', 'second')
@@ -196,7 +197,7 @@ t.test('a reload fetches nothing again, and forgets what it takes away', async (
 t.test(
   'a key that comes to a file leaves known tokens alone; one that goes ends its own',
   async (t) => {
-    const folder = t.testdir()
+    const folder = folderOf(t)
     const [file, store] = [join(folder, 'jwks.json'), `file: "${join(folder, 'gateway.db')}"`]
     const write = (...keys: readonly SigningKey[]): void =>
       writeFileSync(file, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }))

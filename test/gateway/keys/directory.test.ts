@@ -10,6 +10,7 @@ import type { KeyListener } from '../../../gateway/front/keys/store.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { until } from '../../support/until.ts'
 import { plans } from '../../support/two-plans.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('the filter denies nothing that was added, and most of what was not', (t) => {
   const filter = new BloomFilter(20_000)
@@ -130,7 +131,7 @@ function keyAndToken() {
 
 /** One file, as a gateway and another process have it open. */
 function twoViews(t: Test) {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const open = () => new EmbeddedKeys(openGatewayFile(file))
   const [here, elsewhere] = [open(), open()]
   t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
@@ -209,7 +210,7 @@ t.test(
 )
 
 t.test('what was put in place of a file is heard of, however old it is', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const [older, file] = [join(folder, 'older.db'), join(folder, 'gateway.db')]
   const before = openGatewayFile(older)
   const kept = keyAndToken()

@@ -18,6 +18,7 @@ import { configFor, startGateway } from '../../support/gateway.ts'
 import { root } from '../../support/process.ts'
 import { entry, movable, secret, startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('a notice is signed so that others can verify it', async (t) => {
   const { got, url } = await startReceiver(t)
@@ -49,7 +50,7 @@ t.test('a notice is signed so that others can verify it', async (t) => {
   const readme = readFileSync(join(root, 'gateway/office/notices/README.md'), 'utf8')
   const [, example = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
   t.ok(example.trim().split('\n').length <= 13, 'a function of ten lines')
-  const module = join(t.testdir(), 'verify.mjs')
+  const module = join(folderOf(t), 'verify.mjs')
   writeFileSync(module, example)
   const { isFromGateway } = (await import(pathToFileURL(module).href)) as {
     isFromGateway: (headers: object, body: string, secret: string) => boolean

@@ -12,6 +12,7 @@ import { openStores } from '../../../gateway/front/stores/open.ts'
 import { json } from '../../support/http.ts'
 import { mine, serve, startApp } from '../../support/plugin.ts'
 import { root, withoutHooks } from '../../support/process.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('the plugin in an app of somebody else', async (t) => {
   const { app, key } = await startApp(t, async (app, options) => {
@@ -36,7 +37,7 @@ t.test('the plugin in an app of somebody else', async (t) => {
 })
 
 t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const config = {
     store: { file },
     plans: { free: { perMinute: 2, perDay: 10 } },
@@ -224,7 +225,7 @@ t.test(
 )
 
 t.test('in CommonJS, and where it is imported after the app was made', async (t) => {
-  const folder = t.testdir({
+  const folder = folderOf(t, {
     'app.cjs': `
       const fastify = require('fastify')
       const plans = { free: { perMinute: 60, perDay: 1000 } }

@@ -7,12 +7,13 @@ import t from 'tap'
 import { tollgate } from '../../../gateway/plugin.ts'
 import { mine, serve } from '../../support/plugin.ts'
 import { root } from '../../support/process.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const guide = readFileSync(join(root, 'config/guides/embedding.md'), 'utf8')
 const blocks = [...guide.matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code)
 
 t.test('the guide’s app and its test run, and are short', (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const entry = pathToFileURL(join(root, 'gateway/index.ts')).href
   for (const name of ['app.ts', 'app.test.ts']) {
     const code = blocks.find((each) => each.startsWith(`// ${name}\n`)) ?? ''
@@ -48,7 +49,7 @@ t.test('two in one app stand beside each other', async (t) => {
   const config = {
     plans: { free: { perMinute: 60, perDay: 1000 } },
     routes: [],
-    store: { file: join(t.testdir(), 'keys.db') },
+    store: { file: join(folderOf(t), 'keys.db') },
     quota: 'off',
     usage: 'off',
   } as const
@@ -64,7 +65,7 @@ t.test('two in one app stand beside each other', async (t) => {
   )
   await app.register(
     async (scope) => {
-      const other = { ...config, store: { file: join(t.testdir(), 'other.db') } }
+      const other = { ...config, store: { file: join(folderOf(t), 'other.db') } }
       await scope.register(tollgate, { config: other })
       scope.get('/mine', mine, serve)
     },

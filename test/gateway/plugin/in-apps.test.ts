@@ -12,6 +12,7 @@ import { openStores } from '../../../gateway/front/stores/open.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { caller, json, raw } from '../../support/http.ts'
 import { mine, serve, startApp } from '../../support/plugin.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test(
   'an app has the pages for callers below its prefix, and routes of its own that are open',
@@ -138,7 +139,7 @@ t.test('a removed operation stays removed where the app’s router is lenient', 
   const upstream = await startUpstream(t)
   const config = {
     plans: { free: { perMinute: 60, perDay: 1000 } },
-    store: { file: join(t.testdir(), 'gateway.db') },
+    store: { file: join(folderOf(t), 'gateway.db') },
     upstreams: { animals: { targets: [upstream.url] } },
     routes: [{ path: '/v1/*', upstream: 'animals' }],
     deprecations: [
@@ -259,7 +260,7 @@ t.test('with serverOptions WebSockets go through the stages of an app', async (t
 
 t.test('a method that the app doesn’t support keeps it from starting', async (t) => {
   const config = {
-    store: { file: join(t.testdir(), 'gateway.db') },
+    store: { file: join(folderOf(t), 'gateway.db') },
     plans: { free: { perMinute: 60, perDay: 1_000 } },
     upstreams: { files: { targets: ['http://127.0.0.1:1'] } },
     routes: [{ path: '/dav/*', upstream: 'files', methods: ['PROPFIND'] }],

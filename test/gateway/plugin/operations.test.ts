@@ -7,6 +7,7 @@ import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
 import type { limitNames } from '../../../shared/windows.ts'
 import { audience, issuerName, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
 import { mine } from '../../support/plugin.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const plans = { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, perDay: 10_000 } }
 
@@ -14,7 +15,7 @@ const plans = { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, pe
 async function start(t: Test, more: object = {}) {
   const app = Fastify()
   t.teardown(() => app.close())
-  const store = { file: join(t.testdir(), 'gateway.db') }
+  const store = { file: join(folderOf(t), 'gateway.db') }
   const options = { config: { plans, store, routes: [] }, ...more } as TollgateOptions
   await app.register(tollgate, options)
   app.get('/mine', mine, ({ tollgate }) => tollgate?.caller?.name ?? '')
@@ -95,7 +96,7 @@ t.test('an app finds the caller of a JWT that verifies, by keys that it has', as
   const key = signingKey('ES256')
   const server = await startKeyServer(t, [key])
   const jwt = [{ issuer: issuerName, audience, keys: server.url, plan: 'free' }]
-  const store = { file: join(t.testdir(), 'gateway.db') }
+  const store = { file: join(folderOf(t), 'gateway.db') }
   const { ask, operations } = await start(t, { config: { plans, store, routes: [], jwt } })
   const token = tokenOf(key)
   t.equal((await ask(token)).statusCode, 200)

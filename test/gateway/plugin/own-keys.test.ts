@@ -5,6 +5,7 @@ import type { ConfigFile } from '../../../gateway/office/config/file.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { mine, serve } from '../../support/plugin.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** An app that finds keys in its own way, with a key. */
 async function start(t: Test, options: Partial<TollgateOptions>, more: Partial<ConfigFile> = {}) {
@@ -12,7 +13,7 @@ async function start(t: Test, options: Partial<TollgateOptions>, more: Partial<C
   const logger = { level: 'error', stream: { write: (text: string) => void log.push(text) } }
   const app = Fastify({ logger })
   t.teardown(() => app.close())
-  const store = { file: join(t.testdir(), 'gateway.db') }
+  const store = { file: join(folderOf(t), 'gateway.db') }
   const plans = { free: { perMinute: 60, perDay: 1000 } }
   await app.register(tollgate, { config: { plans, store, routes: [], ...more }, ...options })
   app.get('/mine', mine, serve)

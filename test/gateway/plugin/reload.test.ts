@@ -16,6 +16,7 @@ import {
 } from '../../support/jwt.ts'
 import { mine, serve } from '../../support/plugin.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -24,7 +25,7 @@ async function start(t: Test, answer?: Answer) {
   const upstream = await startUpstream(t, answer)
   const written: ConfigFile = {
     plans: { free: { perMinute: 60, perDay: 1000 } },
-    store: { file: join(t.testdir(), 'gateway.db') },
+    store: { file: join(folderOf(t), 'gateway.db') },
     upstreams: { animals: { targets: [upstream.url] } },
     routes: [{ path: '/v1/*', upstream: 'animals' }],
     notices: [],
@@ -123,7 +124,7 @@ t.test('an audience or algorithm that is taken away ends its tokens at once', as
 
 t.test('a path is read again, and warns of what makes no sense', async (t) => {
   const { ask, operations, written, log } = await start(t)
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const plans = { free: { perMinute: 5000, perDay: 1000 } }
   writeFileSync(file, JSON.stringify({ ...written, plans }))
   const { warnings } = await operations.reload(file)

@@ -6,6 +6,7 @@ import { configFor, startGateway, startUpstream } from '../../support/gateway.ts
 import { json, type Answer } from '../../support/http.ts'
 import { hourMs, noon, portal, start } from '../../support/portal.ts'
 import { startRedis } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A line of `tollgate usage`. */
 type Day = Readonly<{ key: string; name: string; admitted: number; points: number }>
@@ -14,7 +15,7 @@ const threeHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit
 
 for (const place of ['SQLite', 'Redis']) {
   t.test(`usage is that of "tollgate usage", with its account’s sum: ${place}`, async (t) => {
-    const folder = t.testdir()
+    const folder = folderOf(t)
     const store =
       place === 'Redis'
         ? `redis: "${(await startRedis(t)).url}"`

@@ -6,9 +6,10 @@ import { startAdmin } from '../../support/admin.ts'
 import { configFor, startGateway, type Gateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { portal, start } from '../../support/portal.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** For documents that a test changes: a gateway's own folder is empty at its start. */
-const documents = t.testdir()
+const documents = folderOf(t)
 
 /** Puts the same configuration with other parts in force, as a reload does. */
 function reload({ app, upstream, config }: Gateway, more: string, routes?: string): Promise<void> {

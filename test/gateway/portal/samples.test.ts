@@ -13,6 +13,7 @@ import {
   type Language,
 } from '../../../gateway/front/portal/page/samples/samples.ts'
 import { seeded } from '../../support/seeded.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const token = 'tg_s3cret$HOME'
 
@@ -44,7 +45,7 @@ async function startListener(t: Test) {
 
 async function run(t: Test, language: Language, call: Call): Promise<string> {
   const [ending, program = '', ...options] = runners[language]
-  const file = join(t.testdir(), `sample${ending}`)
+  const file = join(folderOf(t), `sample${ending}`)
   writeFileSync(file, samples[language](call))
   const child = spawn(program, [...options, file], { env: { ...process.env, KEY: token } })
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])

@@ -10,10 +10,11 @@ import { adminOf, startProcess } from '../../support/process.ts'
 import { startRedis } from '../../support/redis.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('the commands copy and back up, and a gateway serves from what they wrote', async (t) => {
   const upstream = await startUpstream(t)
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const { url, port, client } = await startRedis(t)
   const configOf = (name: string, store: string): string => {
     const file = join(folder, name)
@@ -109,7 +110,7 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
 })
 
 t.test('a gateway says what it waits for, and is ready when its store has answered', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const upstream = await startUpstream(t)
   const ended = await startRedis(t)
   const { port } = ended

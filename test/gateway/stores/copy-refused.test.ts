@@ -18,9 +18,10 @@ import { copy, filled, open, storeAt } from '../../support/filled-store.ts'
 import { configFor } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { startRedis } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('a file that this user may not use is told with what to do', (t) => {
-  const folder = t.testdir({ 'gateway.db': '', 'gateway.db-wal': '' })
+  const folder = folderOf(t, { 'gateway.db': '', 'gateway.db-wal': '' })
   const file = join(folder, 'gateway.db')
   // Of files, the first user of a system may do everything: so the system is played here.
   const faultIn = (path: string, denied: string) =>
@@ -45,7 +46,7 @@ t.test('a file that this user may not use is told with what to do', (t) => {
 })
 
 t.test('what is damaged is left out and counted; what is no store is refused', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.db')
   const { stores, keys } = await filled(t, storeAt(file))
   await stores.close()
@@ -89,7 +90,7 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
 })
 
 t.test('a file that is written is nobody’s, and is in its place when it is whole', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const file = join(folder, 'gateway.db')
   const { stores } = await filled(t, storeAt(file))
   const goal = join(folder, 'goal.db')
@@ -219,7 +220,7 @@ t.test('messages name a Redis without what is secret, and say plainly what is wr
 })
 
 t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const configFile = join(folder, 'gateway.yaml')
   const file = join(folder, 'gateway.db')
   writeFileSync(configFile, configFor('http://127.0.0.1:1', `file: ${file}`))

@@ -20,13 +20,14 @@ import {
 } from '../../support/filled-store.ts'
 import { startCluster, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const [{ url }, { nodes }] = await Promise.all([startRedis(t), startCluster(t)])
 
 t.test(
   'a store that is copied from one technology to the other and back is the same',
   async (t) => {
-    const folder = t.testdir()
+    const folder = folderOf(t)
     const single = { url }
     const first = storeAt(join(folder, 'first.db'))
     const { stores, plain, ofAccount, expiring, disabled, keys } = await filled(t, first)
@@ -105,7 +106,7 @@ t.test(
 )
 
 t.test('a copy adds to what is there only if it is told to, and takes nothing away', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   for (const goal of [storeAt(join(folder, 'goal.db')), storeAt({ url }, 'more:')]) {
     const source = storeAt(join(folder, `source-${goal.file === '' ? 'redis' : 'file'}.db`))
     const { stores, plain, expiring, keys } = await filled(t, source)
@@ -197,7 +198,7 @@ t.test('a copy adds to what is there only if it is told to, and takes nothing aw
 })
 
 t.test('a file stays as it is when nothing may be copied to it', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const [source, goal] = [storeAt(join(folder, 'source.db')), storeAt(join(folder, 'goal.db'))]
   const { stores, keys } = await filled(t, source)
   await stores.close()
@@ -223,7 +224,7 @@ t.test('a file stays as it is when nothing may be copied to it', async (t) => {
 })
 
 t.test('a grant in a copied file is one more, though both are its first command', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const files = ['one.db', 'two.db'].map((name) => storeAt(join(folder, name)))
   const [one, two] = files
   if (!one || !two) throw new Error('they are named')
@@ -238,7 +239,7 @@ t.test('a grant in a copied file is one more, though both are its first command'
 })
 
 t.test('copies and backups take last uses along, and since when they are noted', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const places = [
     storeAt(join(folder, 'one.db')),
     storeAt({ url }, 'uses:'),

@@ -11,6 +11,7 @@ import { entry, startReceiver } from '../../support/receiver.ts'
 import { startCluster, startRedis } from '../../support/redis.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** The record of the store itself. */
 const record = 'tollgate:{keys}:store'
@@ -182,7 +183,7 @@ t.test('another epoch in a file is told as well', async (t) => {
 })
 
 t.test('a file that is deleted or replaced under a gateway is told', async (t) => {
-  const { gateway, operate } = await startAdmin(t, { store: `file: ${join(t.testdir(), 'g.db')}` })
+  const { gateway, operate } = await startAdmin(t, { store: `file: ${join(folderOf(t), 'g.db')}` })
   const { file } = gateway.config.store
   const told = async () => json(await operate('GET', '/readyz'))['warnings']
   t.equal(await told(), undefined)

@@ -10,6 +10,7 @@ import { TriedStore } from '../../contracts/tried-quotas.ts'
 import { copy, storeAt } from '../../support/filled-store.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { startCluster, startRedis } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const [redis, { nodes }] = await Promise.all([startRedis(t), startCluster(t)])
 
@@ -23,7 +24,7 @@ const banned = { refusedAtMs: 0, bannedUntilMs: now + 600_001, bans: 1, strikesM
 
 /** Quotas as format 1 had them in a file: one in its place, and one in the journal. */
 async function formerFile(t: Test, name: string): Promise<StoreSettings> {
-  const file = join(t.testdir(), `${name}.db`)
+  const file = join(folderOf(t), `${name}.db`)
   const settings = storeAt(file)
   const database = openGatewayFile(file)
   const { each, ...sums } = { ...grant, by: undefined, note: undefined, each: [grant] }

@@ -8,6 +8,7 @@ import { openSqlite } from '../../../shared/sqlite.ts'
 import { peak } from '../../support/filled-store.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const [quota, day] = ['account:acme', 20_000]
 
@@ -32,7 +33,7 @@ async function goesOn(t: Test, store: PeakStore): Promise<void> {
 }
 
 t.test('a file of a version that knew minutes and days alone is read on', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const known = migrations.slice(
     0,
     migrations.findIndex((step) => step.includes('mostMinute')),

@@ -13,6 +13,7 @@ import { storeAt } from '../../support/filled-store.ts'
 import { fleetViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const { url, client } = await startRedis(t)
 
@@ -123,7 +124,7 @@ t.test(
 t.test(
   'a difference is a warning in the log and a line in the audit, and so is its end',
   async (t) => {
-    const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+    const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
     t.teardown(() => database.close())
     const audit = embeddedAudit(database)
     const fleet = fleetOfOne()

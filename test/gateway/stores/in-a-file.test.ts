@@ -21,12 +21,13 @@ import { peakStoreContract } from '../../contracts/peaks.ts'
 import { quotaStoreContract } from '../../contracts/quota.ts'
 import { refusalStoreContract } from '../../contracts/refusals.ts'
 import { tallyStoreContract } from '../../contracts/tallies.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const name = 'embedded, in a SQLite file'
 
 /** One file as two processes have it open. What isn't about the disk needn't wait for it. */
 function openTwice(t: Test) {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
   for (const database of [one, two]) database.pragma('synchronous = OFF')
   t.teardown(() => [one, two].forEach((database) => database.close()))
@@ -34,7 +35,7 @@ function openTwice(t: Test) {
 }
 
 keyStoreContract(t, name, async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const [first, second] = [
     new EmbeddedKeys(openGatewayFile(file)),
     new EmbeddedKeys(openGatewayFile(file)),
@@ -44,7 +45,7 @@ keyStoreContract(t, name, async (t) => {
 })
 
 quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   let now = 0
   const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
   let store = open()
@@ -69,7 +70,7 @@ lastUseStoreContract(t, name, async (t) => {
 
 ledgerContract(t, name, async (t) => {
   let now = 0
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const settings = { file, redis: undefined, prefix: 'l:', timeoutMs: 5_000 } as const
   const open = (forCommandLine: boolean) =>
     openStores({ ...settings, whenUnreachable: 'local' }, { clock: () => now, forCommandLine })

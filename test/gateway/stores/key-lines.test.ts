@@ -11,6 +11,7 @@ import { root } from '../../support/process.ts'
 import { keyViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { seeded } from '../../support/seeded.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const { url, client } = await startRedis(t)
 const name = (what: string): string => `test:{keys}:${what}`
@@ -85,7 +86,7 @@ async function loseLines(count: number): Promise<void> {
 }
 
 t.test('what is written to a file behind its gateway is on the pages', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const before = openGatewayFile(file)
   t.teardown(() => before.close())
   const insert = before.prepare('INSERT INTO keys VALUES (?, ?, ?)')

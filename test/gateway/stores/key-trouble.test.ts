@@ -10,6 +10,7 @@ import { newKey } from '../../contracts/keys.ts'
 import { keyViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const server = await startRedis(t)
 
@@ -174,7 +175,7 @@ t.test('in Redis', async (t) => {
 })
 
 t.test('embedded, an import that died is unseen, and the next one takes it back', async (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const [file, dead] = [join(folder, 'gateway.db'), join(folder, 'dead.db')]
   const database = openGatewayFile(file)
   const store = new EmbeddedKeys(database)

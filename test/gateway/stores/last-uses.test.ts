@@ -16,6 +16,7 @@ import { startGateway, type Gateway } from '../../support/gateway.ts'
 import { lastUseViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const { url, client } = await startRedis(t)
 
@@ -35,7 +36,7 @@ t.test('a key tells when it and its old token were used last', async (t) => {
   const more = `
 plans: { free: { perMinute: 1, perDay: 1000, bans: off }, gone: { perMinute: 1, perDay: 1 } }
 deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 } ]`
-  const options = { store: `file: ${join(t.testdir(), 'used.db')}`, more, clock: () => now }
+  const options = { store: `file: ${join(folderOf(t), 'used.db')}`, more, clock: () => now }
   const gateway = await startGateway(t, options)
   const lists = operationsOn(gateway, () => now)
   const flush = () => gateway.app.front.flushCounts()
@@ -258,7 +259,7 @@ function iso(ms: number): string {
 }
 
 t.test('a file from before there were last uses gets their table', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const before = openSqlite(file, {
     migrations: migrations.slice(
       0,

@@ -10,6 +10,7 @@ import { entry, startReceiver } from '../../support/receiver.ts'
 import { table, textOf } from '../../support/readme.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const stores = 'gateway/front/stores'
 const prefix = 'names:'
@@ -59,7 +60,7 @@ const course: SwapProgress = {
 }
 
 t.test('every table of a gateway’s file is told, with a file that uses it', (t) => {
-  const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+  const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
   t.teardown(() => database.close())
   const tables = database
     .prepare<[], string>(

@@ -8,6 +8,7 @@ import { newKey } from '../../contracts/keys.ts'
 import { selfSigned, type Certificate } from '../../support/certificate.ts'
 import { keyViews } from '../../support/redis-stores.ts'
 import { anyPort, startRedis, startCluster, startSentinel, tlsPortOf } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** Makes a key through one view and finds it through the other. */
 async function holdKey(t: Test, settings: RedisSettings): Promise<void> {
@@ -43,7 +44,7 @@ async function isClosed(settings: RedisSettings): Promise<boolean> {
 }
 
 t.test('a fleet proves itself to a Redis that takes nobody else', { jobs: 4 }, async (t) => {
-  const dir = t.testdir()
+  const dir = folderOf(t)
   const access = { username: 'default', password: 'of-the-servers' }
   const protectedBy = ['--requirepass', access.password, '--masterauth', access.password]
   /** The file of a certificate, and what a server is told to use it. */

@@ -22,6 +22,7 @@ import { bound } from '../../support/promises.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** One Redis for all tests of this file. Each has names of its own in it. */
 const { url, port, client, child } = await startRedis(t)
@@ -207,7 +208,7 @@ t.test('a list of the audit reads no further back than its first moment', async 
   t.ok((await reads(0)) >= 4)
 })
 t.test('days that are too old are forgotten', async (t) => {
-  const database = openGatewayFile(join(t.testdir(), 'gateway.db'))
+  const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
   t.teardown(() => database.close())
   const store = embeddedTallies(database)
   const tally = { key: 'a', what: 'x', count: 1, lastMs: 1 }

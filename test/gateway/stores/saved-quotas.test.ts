@@ -13,9 +13,10 @@ import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { json } from '../../support/http.ts'
 import { startProcess } from '../../support/process.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('embedded, a stop amid a saving of many counters leaves none behind', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 1_000, perDay: 1_000 }
   const store = new EmbeddedQuotas(openGatewayFile(file))
   const quotas = Array.from({ length: 5_000 }, (_, i) => `q${i}`)
@@ -37,7 +38,7 @@ t.test('embedded, a stop amid a saving of many counters leaves none behind', asy
 })
 
 t.test('embedded, a damaged row is a quota that begins anew, and hurts no other', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
   const store = new EmbeddedQuotas(openGatewayFile(file))
   for (const quota of ['good', 'bad', 'worse']) store.decide(quota, { key: 'k', cost: 3, limits })
@@ -58,7 +59,7 @@ t.test('embedded, a damaged row is a quota that begins anew, and hurts no other'
 })
 
 t.test('embedded, a stop waits for who has the file locked', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
   const store = new EmbeddedQuotas(openGatewayFile(file))
   const other = openGatewayFile(file)
@@ -106,7 +107,7 @@ t.test('embedded, what pauses leaves memory, but not what the file lacks', async
 })
 
 t.test('embedded, thousands of quotas come through a stop and a crash', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
   const names = Array.from({ length: 2_003 }, (_, i) => `key:${i}`)
   const ask = (store: EmbeddedQuotas, cost: number) =>
@@ -129,14 +130,14 @@ t.test('embedded, thousands of quotas come through a stop and a crash', async (t
 })
 
 t.test('embedded, a save in the middle of placing loses nothing to a crash', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const placing = startProcess(t, 'test/support/placing.ts', { args: [file] })
   t.equal((await placing.ended).code, 0, placing.output())
   t.strictSame(json(placing.stdout()), { quotas: 102_001, lost: 0 })
 })
 
 t.test('embedded, after a crash a name in the journal is a name and nothing else', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const now = Date.UTC(2026, 5, 15, 12)
   const open = () => {
     const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
@@ -189,7 +190,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
 })
 
 t.test('who only looks leaves no quota behind', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
   const store = new EmbeddedQuotas(openGatewayFile(file))
   store.decide('nobody', { key: 'nobody', cost: 0, limits })
@@ -201,7 +202,7 @@ t.test('who only looks leaves no quota behind', async (t) => {
 })
 
 t.test('embedded, bans among very many quotas are found bit by bit', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const database = openGatewayFile(file)
   const day = Math.floor(Date.now() / dayMs)
   const put = database.prepare('INSERT INTO quotas VALUES (?, ?, ?)')
@@ -237,7 +238,7 @@ t.test('embedded, bans among very many quotas are found bit by bit', async (t) =
 t.test(
   'embedded, an order to a gateway that doesn’t run waits until its windows end',
   async (t) => {
-    const file = join(t.testdir(), 'gateway.db')
+    const file = join(folderOf(t), 'gateway.db')
     let now = Date.UTC(2026, 5, 15, 23)
     const options = { clock: () => now }
     const line = new EmbeddedQuotas(openGatewayFile(file), { ...options, forCommandLine: true })
@@ -253,7 +254,7 @@ t.test(
 )
 
 t.test('embedded, an hour and a month come through a crash as the day does', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const start = Date.UTC(2026, 5, 15, 12)
   let now = start
   const open = () => {
@@ -281,7 +282,7 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
 })
 
 t.test('embedded, the day on which a quota’s months begin outlasts idle months', async (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   let now = Date.UTC(2026, 5, 20)
   const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
   const limits = { perMinute: 10, perDay: 10, perMonth: 10 }

@@ -12,6 +12,7 @@ import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { limits, open, storeAt } from '../../support/filled-store.ts'
 import { startRedis, type RedisServer } from '../../support/redis.ts'
+import { folderOf } from '../../support/folder.ts'
 
 type Asked = Pick<Stores, 'keys' | 'quota' | 'tallies' | 'audit'>
 
@@ -131,7 +132,7 @@ t.test('each store in Redis says itself that it can’t be asked', async (t) => 
 
 t.test('each store in a file says itself that it can’t be asked', async (t) => {
   const openFile = (t: Test) => {
-    const file = join(t.testdir(), 'gateway.db')
+    const file = join(folderOf(t), 'gateway.db')
     const database = openGatewayFile(file)
     // Only without a WAL can another program keep readers out.
     database.pragma('journal_mode = DELETE')

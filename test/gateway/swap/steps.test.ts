@@ -24,9 +24,10 @@ import {
   type Sides,
 } from '../../support/sides.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 void swapStoreContract(t, 'embedded, in a SQLite file', (t) => {
-  const file = join(t.testdir(), 'gateway.db')
+  const file = join(folderOf(t), 'gateway.db')
   const [one, other] = [openGatewayFile(file), openGatewayFile(file)]
   t.teardown(() => [one, other].forEach((database) => database.close()))
   return Promise.resolve({
@@ -230,7 +231,7 @@ t.test('the errors of one caller are no reason', async (t) => {
 
 t.test('a gateway that starts again goes on where the swap was', async (t) => {
   const { old, next } = await startSides(t)
-  const store = `file: ${join(t.testdir(), 'gateway.db')}`
+  const store = `file: ${join(folderOf(t), 'gateway.db')}`
   const swap = 'steps: [20, 50], every: 200ms, back: { after: 20, slower: 100 }'
   const options = {
     ...{ upstream: old.upstream, store, more: unlimitedPlan },

@@ -6,6 +6,7 @@ import { runCommand } from '../../support/command.ts'
 import { isAt, startSides, unlimitedPlan } from '../../support/sides.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('swap status --wait ends with the swap, and says by its exit code how', async (t) => {
   const { old, next } = await startSides(t)
@@ -32,7 +33,7 @@ t.test('swap status --wait ends with the swap, and says by its exit code how', a
   t.match(await status(), { code: 0 }, 'a look is no verdict')
 
   const text = readFileSync(file, 'utf8')
-  const other = join(t.testdir(), 'gateway.yaml')
+  const other = join(folderOf(t), 'gateway.yaml')
   writeFileSync(other, text.replace(`, ${swap}`, ''))
   const elsewhere = (...words: string[]) =>
     runCommand(['upstream', 'swap', 'status', '--config', other, ...words], {})

@@ -13,6 +13,7 @@ import { json, type Answer } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A caller's requests, so that there is something to report. */
 async function send(call: (path: string) => Promise<unknown>): Promise<void> {
@@ -110,7 +111,7 @@ t.test('a thread that hangs is replaced, and a reload waits for the next one', a
 })
 
 t.test('a desk knows a candidate of another one by its text', async (t) => {
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const before = 'plans: { free: { perMinute: 60, perDay: 1000 } }\nroutes: []\n'
   const after = before.replace('60', '50')
   writeFileSync(file, after)
@@ -130,7 +131,7 @@ t.test('a desk knows a candidate of another one by its text', async (t) => {
 })
 
 t.test('files that the configuration in force names may be gone', async (t) => {
-  const file = join(t.testdir(), 'gateway.yaml')
+  const file = join(folderOf(t), 'gateway.yaml')
   const text = 'plans: { free: { perMinute: 60, perDay: 1000 } }\nroutes: []\n'
   writeFileSync(file, text)
   const named = `${text}portal: { path: /docs, openapi: ${join(t.testdirName, 'gone.yaml')} }\n`

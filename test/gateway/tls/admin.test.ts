@@ -11,6 +11,7 @@ import { token, unlimited } from '../../support/operator.ts'
 import { adminOf } from '../../support/process.ts'
 import { anyPort } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('operators come by TLS, and browsers keep a cookie that is for https alone', async (t) => {
   const pair = pairFor(t)
@@ -63,7 +64,7 @@ t.test('commands trust the certificate of the admin address, by whatever name', 
   })
 
   await t.test('another one is told as what it is', async (t) => {
-    const folder = t.testdir()
+    const folder = folderOf(t)
     const other = pairFor(t)
     const text = readFileSync(file, 'utf8')
     const copy = join(folder, 'other.yaml')

@@ -7,9 +7,10 @@ import { pairFor, selfSigned } from '../../support/certificate.ts'
 import { configFor } from '../../support/gateway.ts'
 import { day, entry, movable, noon, startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 t.test('a certificate that ends within 14 days is a warning of the check', (t) => {
-  const folder = t.testdir()
+  const folder = folderOf(t)
   const warningsFor = (written: Parameters<typeof configFor>[2]): string[] => {
     const file = join(folder, 'gateway.yaml')
     writeFileSync(file, configFor('https://10.0.0.1', 'file: x.db', written))

@@ -12,6 +12,7 @@ import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { runCommand } from '../../support/command.ts'
 import { configFor, startGateway } from '../../support/gateway.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 /** A backend by TLS that notes who asks. */
 async function startSecure(t: Test, options: ServerOptions) {
@@ -39,7 +40,7 @@ async function startFor(t: Test, target: string, tls: string, more = '') {
   const gateway = await startGateway(t, {
     targets: `[ "${target}" ]`,
     upstreamMore: `tls: ${tls}${more}`,
-    store: `file: "${join(t.testdir(), 'gateway.db')}"`,
+    store: `file: "${join(folderOf(t), 'gateway.db')}"`,
   })
   const { headers } = await gateway.key()
   const ask = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status
@@ -74,7 +75,7 @@ t.test('a backend that asks for a certificate gets the gateway’s', async (t) =
   t.equal(connections.at(-1)?.[0], fingerprint(next), 'the next one shows the new one')
 
   await t.test('and so does the check of a would-be backend', async (t) => {
-    const folder = t.testdir()
+    const folder = folderOf(t)
     const file = join(folder, 'gateway.yaml')
     const probes = 'probes: [ { request: GET /v1/pets } ]'
     const upstreamMore = `tls: ${tls}, ${probes}`
@@ -134,7 +135,7 @@ t.test('a reload that fails at a file leaves no upstream behind', async (t) => {
   const { url, app } = await startGateway(t)
   const configOf = (target: string, upstreamMore = '') =>
     parseConfig(configFor(target, 'file: x.db', { upstreamMore }), {}, 'x.yaml')
-  const ca = join(t.testdir(), 'ca.pem')
+  const ca = join(folderOf(t), 'ca.pem')
   writeFileSync(ca, selfSigned().cert)
   const missing = configOf('https://localhost:9', `tls: { ca: "${ca}" }`)
   rmSync(ca)

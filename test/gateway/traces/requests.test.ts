@@ -14,6 +14,7 @@ import { caller } from '../../support/http.ts'
 import { startProcess } from '../../support/process.ts'
 import { callersSpan, traced, traceId, tracing } from '../../support/spans.ts'
 import { until } from '../../support/until.ts'
+import { folderOf } from '../../support/folder.ts'
 
 const canary = 'c4n4ry'
 
@@ -31,7 +32,7 @@ t.test('one trace leads from the caller through the gateway and the animal store
   const collector = await startCollector(t)
   const store = startProcess(t, 'backend/main.ts', {
     env: {
-      ...{ PORT: '0', DATABASE: join(t.testdir(), 'animals.db'), LOG_LEVEL: 'info' },
+      ...{ PORT: '0', DATABASE: join(folderOf(t), 'animals.db'), LOG_LEVEL: 'info' },
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
     },
   })

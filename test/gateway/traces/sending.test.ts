@@ -6,6 +6,7 @@ import { openSpans } from '../../../shared/spans/open.ts'
 import type { Span } from '../../../shared/spans/span.ts'
 import { traceStateFrom } from '../../../shared/trace.ts'
 import { startCollector } from '../../support/collector.ts'
+import { folderOf } from '../../support/folder.ts'
 import { collectGarbage } from '../../support/garbage.ts'
 import { configFor } from '../../support/gateway.ts'
 import { caller } from '../../support/http.ts'
@@ -124,7 +125,7 @@ register('data:text/javascript,' + encodeURIComponent(\`export function resolve(
 
 t.test('nothing of OpenTelemetry is loaded where no spans are made', async (t) => {
   const collector = await startCollector(t)
-  const folder = t.testdir({ 'list.mjs': listing })
+  const folder = folderOf(t, { 'list.mjs': listing })
   const shell = `export NODE_OPTIONS=--import=${join(folder, 'list.mjs')}`
   const loadedBy = async (name: string, file: string, env: Record<string, string>) => {
     const list = join(folder, `${name}.txt`)
@@ -166,7 +167,7 @@ t.test('nothing of OpenTelemetry is loaded where no spans are made', async (t) =
 })
 
 t.test('where spans can’t be made, a process says why and doesn’t start', async (t) => {
-  const folder = t.testdir({ 'hide.mjs': hiding })
+  const folder = folderOf(t, { 'hide.mjs': hiding })
   const shell = `export NODE_OPTIONS=--import=${join(folder, 'hide.mjs')}`
   const file = join(folder, 'gateway.yaml')
   const more = 'traces: { to: "http://127.0.0.1:4318" }'
