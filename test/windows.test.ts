@@ -3,6 +3,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { inADay } from '../gateway/front/limits/counters-text.ts'
 import { configFor, startUpstream } from './support/gateway.ts'
 import { caller, json } from './support/http.ts'
 import { token } from './support/operator.ts'
@@ -27,6 +28,13 @@ t.test('few files name a window: everything else goes through the list', (t) => 
       .filter((name) => named.test(readFileSync(join(root, name), 'utf8'))),
   )
   t.ok(files.length <= 15, `${files.length}: ${files.join(', ')}`)
+  t.end()
+})
+
+t.test('the number of a window within its day is whole, however long it is', (t) => {
+  for (const lengthMs of [1_000, 7_000, 3_600_000, 86_400_000, 7 * 86_400_000, undefined]) {
+    t.ok(Number.isInteger(inADay({ lengthMs })), `${lengthMs} ms`)
+  }
   t.end()
 })
 

@@ -35,9 +35,9 @@ export function textOfMarks(counters: Counters): string {
   return text
 }
 
-/** The windows of a day; months are numbered by days. */
-export function inADay({ lengthMs = dayMs }: Window): number {
-  return dayMs / lengthMs
+/** The whole windows of a day, none of what is longer; months are numbered by days. */
+export function inADay({ lengthMs = dayMs }: Pick<Window, 'lengthMs'>): number {
+  return Math.floor(dayMs / lengthMs)
 }
 
 /** The numbers of a text of counters; the shorter form lacks the brief windows. */
