@@ -3,6 +3,7 @@ import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
 import { focused, looksWell, settled, startBrowser } from '../support/browser.ts'
 import { startUpstream } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 
@@ -151,8 +152,11 @@ test('bars of 5 seconds and lines of times can be pointed at, on a phone too', a
     await page.setViewportSize({ width, height: 2_000 })
     for (const [i, columns] of [ofTraffic, ofTimes, ofTimes].entries()) {
       const chart = charts.nth(i)
-      const box = await chart.locator('svg').first().boundingBox()
-      const wide = ((box?.width ?? 0) - 44) / columns
+      const drawnWidth = async (): Promise<number> =>
+        (await chart.locator('svg').first().boundingBox())?.width ?? 0
+      // It is drawn anew for another width a little later.
+      await until(async () => (await drawnWidth()) < width)
+      const wide = ((await drawnWidth()) - 44) / columns
       t.ok(wide >= 4, `${width}: ${wide} pixels`)
       const head = chart.locator('.legend-head')
       const secondsAt = async (column: number): Promise<number> => {

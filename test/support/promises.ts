@@ -1,13 +1,17 @@
 import { appendFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import type { Test } from 'tap'
 import type { Asked } from './traffic.ts'
 
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
 
-/** A bound of time: what `npm test` shares its processors with may make it wait for longer. */
+/** A bound of time: what `npm test` shares its processors with may make it wait for longer, by how much of it there is. */
 export function bound(milliseconds: number): number {
-  return isLong ? milliseconds : milliseconds * 5 + 50
+  const [load = 0] = loadavg()
+  return isLong
+    ? milliseconds
+    : milliseconds * Math.max(5, (2 * load) / availableParallelism()) + 50
 }
 
 /** A promise to users, what was seen of it, and whether it was held; `npm run faults` makes a table of them. */

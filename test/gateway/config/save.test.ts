@@ -171,14 +171,15 @@ t.test('nobody reads or saves the file unless admin.save is on', async (t) => {
 
 t.test('by default admin.save is on with an embedded store on loopback alone', async (t) => {
   const redis = await startRedis(t)
-  const inRedis = { store: `redis: "${redis.url}"` }
+  // A gateway that was started before is another gateway of its store.
+  const inRedis = (database: number) => ({ store: `redis: "${redis.url}/${database}"` })
   for (const [options, on, why] of [
     [{}, true, 'the store is embedded and only this machine reaches admin.host'],
     [{ admin: '{ host: localhost, port: 0 }' }, true, 'the store is embedded'],
     [{ admin: withSave }, true, 'the file says so'],
     [{ admin: '{ host: 0.0.0.0, port: 0 }' }, false, 'other machines reach admin.host'],
-    [inRedis, false, 'the store is Redis'],
-    [{ ...inRedis, admin: withSave }, true, 'the file says so'],
+    [inRedis(0), false, 'the store is Redis'],
+    [{ ...inRedis(1), admin: withSave }, true, 'the file says so'],
   ] as const) {
     const { ask } = await startAdmin(t, options)
     const { saving, unsavable } = json(await ask('GET', '/admin/config'))
