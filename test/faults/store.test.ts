@@ -39,6 +39,7 @@ async function start(t: Test) {
   await backAfter(place.redis, () => caller(place.url)('GET', '/v1/x', undefined, place.headers))
   const traffic = startTraffic(t, place.url, place.headers)
   await pause(isLong ? 1_000 : 500)
+  await traffic.answeredSince(0)
   const usual = usualWait(traffic.asked)
   return { ...place, traffic, usual }
 }
@@ -75,6 +76,7 @@ t.test('Redis is killed: nobody hears of it, and it counts again when it is back
   const killed = performance.now()
   await redis.kill()
   await pause(isLong ? 2_000 : 1_000)
+  await traffic.answeredSince(killed + 200)
   heldQuick(t, 'Redis killed: no wait for it', traffic.between(killed + 200), { usual, most: 15 })
   await redis.restart()
   const back = await backAfter(redis)
@@ -96,6 +98,7 @@ t.test('Redis hangs: few wait, and none for longer than they may', async (t) => 
   )
   const longest = Math.max(0, ...waited.map(({ ms }) => ms))
   held(t, 'Redis hangs: none waits for long', `${Math.round(longest)} ms`, longest < bound(200))
+  await traffic.answeredSince(stopped + 500)
   heldQuick(t, 'Redis hangs: no wait once it is known', traffic.between(stopped + 500), {
     usual,
     most: 15,
@@ -118,7 +121,7 @@ t.test('Redis is slow: 20 ms are waited for, 200 ms are an outage', async (t) =>
   wire.delay(100)
   const slowed = performance.now()
   await pause(isLong ? 2_500 : 1_600)
-  await until(() => traffic.between(slowed + 1_000).length > 0)
+  await traffic.answeredSince(slowed + 1_000)
   heldQuick(t, 'Redis 200 ms late: taken for an outage', traffic.between(slowed + 1_000), {
     usual,
     most: 15,

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { Client } from 'undici'
 import { isLong } from './promises.ts'
+import { until } from './until.ts'
 
 export type Asked = Readonly<{ atMs: number; ms: number; status: string }>
 
@@ -9,6 +10,8 @@ export type Traffic = Readonly<{
   asked: readonly Asked[]
   /** The requests that began between two times. */
   between: (fromMs: number, toMs?: number) => Asked[]
+  /** Waits until each connection has had an answer, on average, to what began after a time. */
+  answeredSince: (fromMs: number) => Promise<unknown>
   stop: () => Promise<void>
 }>
 
@@ -43,9 +46,12 @@ export function startTraffic(
     await Promise.all(asking)
   }
   t.teardown(stop)
+  const between = (fromMs: number, toMs = Infinity): Asked[] =>
+    asked.filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
   return {
     asked,
-    between: (fromMs, toMs = Infinity) => asked.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
+    between,
+    answeredSince: (fromMs) => until(() => between(fromMs).length >= connections),
     stop,
   }
 }
