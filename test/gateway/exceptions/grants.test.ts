@@ -126,14 +126,14 @@ for (const kind of ['embedded', 'redis'] as const) {
     }
     if (kind === 'redis') return
     now = Date.now()
-    const args = ['quota', 'grant', one.key.id, '--day', '7', '--note', 'by hand', '--by', 'eve']
+    const args = ['quota', 'grant', one.key.id, '--day', '7000', '--note', 'by hand', '--by', 'eve']
     const ran = await runCommand([...args, '--config', file], {})
-    t.match(ran, { code: 0, out: /Its limit is 207 a day until .*, 0 of them used\./ })
-    await untilTrue(async () => (await get(gateway)).headers['x-ratelimit-limit'] === '207')
+    t.match(ran, { code: 0, out: /Its limit is 7,200 a day until .*, 0 of them used\./ })
+    await untilTrue(async () => (await get(gateway)).headers['x-ratelimit-limit'] === '7200')
     const shown = await runCommand(['quota', 'show', one.key.id, '--config', file], {})
     const { out } = await runCommand(['keys', 'show', one.key.id, '--config', file], {})
-    t.match(out, /day: +\d+ of 207 used \(plan daily: 200 \+ 7 granted\), until 20/)
-    t.match(shown.out, /GRANTED.*\n\S+ +7 +- +eve +by hand/)
+    t.match(out, /day: +\d+ of 7,200 used \(plan daily: 200 \+ 7,000 granted\), until 20/)
+    t.match(shown.out, /GRANTED.*\n\S+ +7000 +- +eve +by hand/)
   })
 }
 

@@ -142,12 +142,17 @@ function windowText(
   const { limit, used, reset, included } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
   if (included !== undefined) {
-    const metered = `metered up to ${limit ?? 'unlimited'}`
-    return `${used} of ${included} included, ${metered} (${origin}), ${until}`
+    const metered = `metered up to ${limit === null ? 'unlimited' : pointsText(limit)}`
+    return `${pointsText(used)} of ${pointsText(included)} included, ${metered} (${origin}), ${until}`
   }
   if (limit === null) return `unlimited (${origin})`
-  const parts = granted > 0 ? `: ${limit - granted} + ${granted} granted` : ''
-  return `${used} of ${limit} used (${origin}${parts}), ${until}`
+  const parts =
+    granted > 0 ? `: ${pointsText(limit - granted)} + ${pointsText(granted)} granted` : ''
+  return `${pointsText(used)} of ${pointsText(limit)} used (${origin}${parts}), ${until}`
+}
+
+function pointsText(points: number): string {
+  return points.toLocaleString('en')
 }
 
 function valueText(value: unknown): string {

@@ -41,7 +41,12 @@ export const grantQuota = operation({
         const window = view[name]
         if (!window || !view.grants.some((grant) => grant[limit])) return []
         const end = endText(window.reset * 1_000, clock())
-        return [`Its limit is ${window.limit} ${each} until ${end}, ${window.used} of them used.`]
+        const { used, included } = window
+        // What is metered without a bound has no limit, but an end of what is included.
+        const most = window.limit ?? included ?? 0
+        const what = window.limit === null ? 'It includes' : 'Its limit is'
+        const [ofMost, ofUsed] = [most, used].map((points) => points.toLocaleString('en'))
+        return [`${what} ${ofMost} ${each} until ${end}, ${ofUsed} of them used.`]
       })
       .join('\n'),
 })
