@@ -142,7 +142,7 @@ function windowText(
   const { limit, used, reset, included } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
   if (included !== undefined) {
-    const metered = `metered up to ${limit === null ? 'unlimited' : pointsText(limit)}`
+    const metered = limit === null ? 'all above metered' : `metered up to ${pointsText(limit)}`
     return `${pointsText(used)} of ${pointsText(included)} included, ${metered} (${origin}), ${until}`
   }
   if (limit === null) return `unlimited (${origin})`
