@@ -19,7 +19,7 @@ async function startBackend(t: Test, name: string) {
   const backend = {
     /** The route that answers another shape. */
     oddRoute: -1,
-    /** The share of requests that it answers with 500. */
+    /** The share of callers' requests that it answers with 500: a probe that fails would have the swap refused. */
     fails: 0,
     /** How often each request has come, by its id; comparisons are apart. */
     asked: new Map<string, number>(),
@@ -28,7 +28,8 @@ async function startBackend(t: Test, name: string) {
     const id = String(headers['x-request-id'])
     const isMirrored = headers['x-gateway-mirror'] !== undefined
     if (!isMirrored) backend.asked.set(id, (backend.asked.get(id) ?? 0) + 1)
-    response.statusCode = Math.random() < backend.fails ? 500 : 200
+    const isOfCaller = headers['x-caller-id'] !== 'probe' && !isMirrored
+    response.statusCode = isOfCaller && Math.random() < backend.fails ? 500 : 200
     response.setHeader('content-type', 'application/json').setHeader('x-side', name)
     const isOdd = url === `/v1/${backend.oddRoute}`
     response.end(JSON.stringify(isOdd ? { id: '1' } : { id: 1, name: 'Rex' }))

@@ -6,12 +6,15 @@ import type { Asked } from './traffic.ts'
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
 
+/** Who waits for longer has long been stuck. */
+const longestMs = 240_000
+
 /** A bound of time: what `npm test` shares its processors with may make it wait for longer, by how much of it there is. */
 export function bound(milliseconds: number): number {
+  if (isLong) return milliseconds
   const [load = 0] = loadavg()
-  return isLong
-    ? milliseconds
-    : milliseconds * Math.max(5, (2 * load) / availableParallelism()) + 50
+  const byLoad = Math.min(longestMs, (milliseconds * 2 * load) / availableParallelism())
+  return Math.max(5 * milliseconds, byLoad) + 50
 }
 
 /** A promise to users, what was seen of it, and whether it was held; `npm run faults` makes a table of them. */
