@@ -17,7 +17,7 @@ const keyCount = 10_000
 const mostMs = 20
 
 /** What else a process does meanwhile, collecting garbage above all, only adds to its longest piece. */
-const rounds = 5
+const rounds = 15
 
 const routeOf = (i: number) => `
   # ${'The team of this route, and whom to ask about it. '.repeat(2)}
