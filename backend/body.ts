@@ -61,12 +61,12 @@ function isJsonObject(body: unknown): body is JsonObject {
 function firstFault(schema: TObject, { members, source }: JsonObject): string {
   const required = new Set(schema.required ?? [])
   for (const [name, property] of Object.entries(schema.properties)) {
-    const given = source.get(name)
+    const value = source.get(name)
     const expected = String(Reflect.get(property, 'expected'))
-    if (given === undefined) {
+    if (value === undefined) {
       if (required.has(name)) return `${name} is missing: it must be ${expected}.`
     } else if (!isOf(property, members[name])) {
-      return `${name} must be ${expected}, got ${cut(given)}.`
+      return `${name} must be ${expected}, got ${cut(value)}.`
     }
   }
   return 'The body is not as the interface describes it.'

@@ -111,9 +111,9 @@ export const lengthOfSteadyMarks = lengthOfMark * steadyWindows.length
 export const lengthOfAllMarks = lengthOfMark * rows.length
 
 export function windowOf(name: WindowName): Window {
-  const found = windows.find((window) => window.name === name)
-  if (!found) throw new Error(`no window is called ${name}`)
-  return found
+  const row = windows.find((window) => window.name === name)
+  if (!row) throw new Error(`no window is called ${name}`)
+  return row
 }
 
 export function isWindowName(text: unknown): text is WindowName {

@@ -16,6 +16,6 @@ export function answeredCost({
   if (isGivenBack || act) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
   if (!isAnswered && (route.answer || refusal)) return undefined
-  const told = route.answerCost.inBody ? bodyCost?.told : toldCost
-  return costOf(told, standing.decision.cost, route.answerCost)
+  const costText = route.answerCost.inBody ? bodyCost?.told : toldCost
+  return costOf(costText, standing.decision.cost, route.answerCost)
 }

@@ -80,13 +80,13 @@ function warnOf(routes: readonly Asking[]): void {
     [route.method].flat().map((method) => `${method} ${url}`),
   )
   // Fastify adds HEAD to each GET by itself.
-  const told = names.filter(
+  const unguarded = names.filter(
     (name) => !names.includes(name.replace(/^HEAD /, 'GET ')) || !name.startsWith('HEAD '),
   )
-  if (told.length === 0) return
-  const more = told.length > mostNamed ? ` and ${told.length - mostNamed} more` : ''
+  if (unguarded.length === 0) return
+  const more = unguarded.length > mostNamed ? ` and ${unguarded.length - mostNamed} more` : ''
   console.error(
-    `Tollgate doesn’t reach ${told.slice(0, mostNamed).join(', ')}${more} (config.tollgate), and the answer there is 500: ` +
+    `Tollgate doesn’t reach ${unguarded.slice(0, mostNamed).join(', ')}${more} (config.tollgate), and the answer there is 500: ` +
       'register it in the same scope or around it',
   )
 }

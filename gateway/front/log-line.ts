@@ -28,10 +28,10 @@ function describe(line: LogLine, request: FastifyRequest): void {
   if (!record) return
   const { caller, turnedAway, route, target, refusal, trace, act } = record
   if (trace) line['trace'] = trace.traceId
-  const known = caller ?? turnedAway
-  if (known) {
-    line['key'] = known.id
-    line['plan'] = known.plan
+  const identified = caller ?? turnedAway
+  if (identified) {
+    line['key'] = identified.id
+    line['plan'] = identified.plan
   }
   line['route'] = route.label
   line['decision'] = outcomeOf(record, request)

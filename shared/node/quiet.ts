@@ -119,6 +119,6 @@ function noteLimit(this: Limited, limit: number): Limited {
 /** The bytes read and written so far, without those that the system hasn't taken yet. */
 function bytesOf(socket: Socket): number {
   const handle = Reflect.get(socket, '_handle') as { writeQueueSize?: number } | null
-  const gone = socket.bytesWritten - (handle?.writeQueueSize ?? 0)
-  return answerOn(socket) ? gone + socket.bytesRead : gone
+  const sentBytes = socket.bytesWritten - (handle?.writeQueueSize ?? 0)
+  return answerOn(socket) ? sentBytes + socket.bytesRead : sentBytes
 }

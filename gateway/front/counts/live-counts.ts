@@ -56,9 +56,9 @@ export class LiveCounts {
       return
     }
     meter.refused++
-    const known = record.caller ?? record.turnedAway
-    if (!known) return
-    this.refusedKeys.count(known, refuserAt[outcome] ?? 0, this.sums.second)
+    const identified = record.caller ?? record.turnedAway
+    if (!identified) return
+    this.refusedKeys.count(identified, refuserAt[outcome] ?? 0, this.sums.second)
   }
 
   /** Counts bytes that never became a request. */

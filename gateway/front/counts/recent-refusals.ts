@@ -56,23 +56,23 @@ export class RecentRefusals {
 
   /** The latest answers whose ids have a hash and pass a check, the newest first. */
   findLike(hash: number, isWanted: (id: string) => boolean): readonly KeptRefusal[] {
-    const found: KeptRefusal[] = []
+    const matches: KeptRefusal[] = []
     const oldest = this.#latest - this.count
-    for (let number = this.#latest; number > oldest && found.length < mostFound; number--) {
+    for (let number = this.#latest; number > oldest && matches.length < mostFound; number--) {
       const [block, slot] = this.#placeOf(number)
-      if (block.hashAt(slot) === hash && isWanted(block.idAt(slot))) found.push(block.read(slot))
+      if (block.hashAt(slot) === hash && isWanted(block.idAt(slot))) matches.push(block.read(slot))
     }
-    return found
+    return matches
   }
 
   /** The answers after the one with a number, up to another one, as far as they are kept; the oldest first. */
   between(after: number, last: number): readonly KeptRefusal[] {
-    const found: KeptRefusal[] = []
+    const matches: KeptRefusal[] = []
     for (let number = Math.max(after, this.#latest - this.count) + 1; number <= last; number++) {
       const [block, slot] = this.#placeOf(number)
-      found.push(block.read(slot))
+      matches.push(block.read(slot))
     }
-    return found
+    return matches
   }
 
   /** The time of the answer with a number. */

@@ -28,9 +28,9 @@ export function fleetOfOne(clock: Clock = Date.now): FleetStore {
     },
 
     take(lease, holder, about) {
-      const held = leases.get(lease)
-      if (held && held.holder !== holder && held.untilMs > clock()) {
-        return Promise.resolve(held.about)
+      const present = leases.get(lease)
+      if (present && present.holder !== holder && present.untilMs > clock()) {
+        return Promise.resolve(present.about)
       }
       leases.set(lease, { holder, about, untilMs: clock() + goneMs })
       return Promise.resolve(undefined)

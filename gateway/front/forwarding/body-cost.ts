@@ -25,7 +25,7 @@ export class BodyCost {
   #isTooLong = false
   /** The data of the event that comes in. */
   #data: string[] = []
-  #told: string | undefined
+  #costText: string | undefined
 
   constructor(headers: IncomingHttpHeaders, where: CostInBody) {
     this.#where = where
@@ -38,7 +38,7 @@ export class BodyCost {
       this.#note(this.#takeText())
       this.#text = Buffer.alloc(0)
     }
-    return this.#told
+    return this.#costText
   }
 
   add(piece: Buffer): void {
@@ -108,7 +108,7 @@ export class BodyCost {
     const value = memberOf(parsed(text), this.#where.path)
     if (value === undefined) return
     const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 0
-    this.#told = isWhole ? scaled(value, this.#where.times) : nonsense
+    this.#costText = isWhole ? scaled(value, this.#where.times) : nonsense
   }
 }
 
@@ -134,12 +134,13 @@ function parsed(text: string): unknown {
 
 /** The value at a JSON pointer; `undefined` if there is none. */
 function memberOf(value: unknown, path: readonly string[]): unknown {
-  let found = value
+  let member = value
   for (const name of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-    found = (found as Record<string, unknown>)[name]
+    if (typeof member !== 'object' || member === null || !Object.hasOwn(member, name))
+      return undefined
+    member = (member as Record<string, unknown>)[name]
   }
-  return found ?? undefined
+  return member ?? undefined
 }
 
 /** Points, rounded up. Nine digits are what a product of decimals is exact to: 30 times 0.1 is 3. */

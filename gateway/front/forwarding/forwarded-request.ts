@@ -171,8 +171,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   }
 
   trailed(trailers: IncomingHttpHeaders): void {
-    const told = trailers[costHeader]
-    if (told !== undefined && isWellFormed(told)) this.record.toldCost = told
+    const costText = trailers[costHeader]
+    if (costText !== undefined && isWellFormed(costText)) this.record.toldCost = costText
   }
 
   #beginCost(headers: IncomingHttpHeaders): void {

@@ -51,8 +51,8 @@ export function spiffeFault(
 ): Error | undefined {
   const ids = alternativeNames(subjectaltname)?.filter((name) => /^URI:spiffe:/i.test(name))
   if (ids?.length === 1 && ids[0] === `URI:${id}`) return undefined
-  const found = ids?.map((name) => name.slice('URI:'.length)).join(' and ') || 'no SPIFFE ID'
-  return new Error(`the certificate of the backend must be of ${id} alone, and has ${found}`)
+  const identity = ids?.map((name) => name.slice('URI:'.length)).join(' and ') || 'no SPIFFE ID'
+  return new Error(`the certificate of the backend must be of ${id} alone, and has ${identity}`)
 }
 
 /** A name of a certificate as Node writes it; in quotes, as JSON, if it could be misread. */

@@ -59,14 +59,14 @@ function tokenInOneOf(
   rawHeaders: readonly string[],
   longest: number,
 ): string | NoToken {
-  let found: string | NoToken = missing
+  let token: string | NoToken = missing
   for (const header of from) {
     const other = tokenIn(rawHeaders, header, longest)
-    if (other === missing || other === found) continue
-    if (found !== missing) return differing
-    found = other
+    if (other === missing || other === token) continue
+    if (token !== missing) return differing
+    token = other
   }
-  return found
+  return token
 }
 
 function askedOf(keyOf: KeyOf, request: FastifyRequest, longest: number): string | NoToken {

@@ -99,10 +99,10 @@ export class Issuers {
 
   #issuerOf(settings: JwtSettings, jose: Jose): Issuer {
     const name = textOf(settings)
-    const known = this.#issuers.get(name)
-    if (known) {
-      known.maxCallers = settings.maxCallers
-      return known
+    const present = this.#issuers.get(name)
+    if (present) {
+      present.maxCallers = settings.maxCallers
+      return present
     }
     const keys = this.#keysOf(settings.keys, settings.issuer)
     const trust = this.#trustOf(settings)
@@ -121,8 +121,8 @@ export class Issuers {
   #keysOf(source: KeysSource, issuer: string): LiveKeys {
     const name = nameOf(source)
     const { clock, log } = this.#options
-    const known = this.#keys.get(name)
-    if (known) return known
+    const present = this.#keys.get(name)
+    if (present) return present
     const keys = new LiveKeys({
       source,
       clock,

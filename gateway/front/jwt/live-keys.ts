@@ -94,9 +94,9 @@ export class LiveKeys {
 
   /** Keys that are in the new set as well stay, and what they have verified; all others count no more. */
   take(text: string): void {
-    const known = new Map(this.#keys?.map((key) => [key.text, key]))
-    const keys = keysFrom(text).map((key) => known.get(key.text) ?? key)
-    for (const key of known.values()) key.isInForce = keys.includes(key)
+    const keyByText = new Map(this.#keys?.map((key) => [key.text, key]))
+    const keys = keysFrom(text).map((key) => keyByText.get(key.text) ?? key)
+    for (const key of keyByText.values()) key.isInForce = keys.includes(key)
     this.#keys = keys
     this.#fetchedAtMs = this.#options.clock()
   }

@@ -33,11 +33,11 @@ export class JwtTokens implements OutsideFinder {
   }
 
   async #find(token: string): Promise<Caller | Denial> {
-    const given = unverified(token)
-    const issuer = this.#options.issuers.get(given?.claims?.['iss'])
-    const found = await this.#decide(token, given, issuer)
-    if (!(found instanceof Caller)) this.#options.denied(found.reason, issuer?.settings.issuer)
-    return found
+    const unproven = unverified(token)
+    const issuer = this.#options.issuers.get(unproven?.claims?.['iss'])
+    const outcome = await this.#decide(token, unproven, issuer)
+    if (!(outcome instanceof Caller)) this.#options.denied(outcome.reason, issuer?.settings.issuer)
+    return outcome
   }
 
   async #decide(

@@ -46,8 +46,8 @@ export class CallerCache {
     if (cached && !outsider) return cached
     if (cached) this.#drop(cached)
     else if (this.#byToken.size >= this.#size) this.#makeRoom()
-    const known = outsider && this.outsideOf(stored.key.id)?.stored
-    const latest = known && known.version > stored.version ? known : stored
+    const former = outsider && this.outsideOf(stored.key.id)?.stored
+    const latest = former && former.version > stored.version ? former : stored
     const caller = new Caller(copied(name), latest, this.#now, outsider)
     this.#put(caller)
     if (outsider) this.#dropBeyond(caller)

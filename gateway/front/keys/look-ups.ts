@@ -11,8 +11,8 @@ export class LookUps {
     const name = tokenName(token)
     const pending = this.#pending.get(name)
     if (pending) return pending
-    const found = look().finally(() => this.#pending.delete(name))
-    this.#pending.set(name, found)
-    return found
+    const lookUp = look().finally(() => this.#pending.delete(name))
+    this.#pending.set(name, lookUp)
+    return lookUp
   }
 }

@@ -92,8 +92,8 @@ export class OutsideCallers {
 
   async #foundOrMade(id: string, outsider: Outsider, most: number): Promise<StoredKey | 'full'> {
     const { store, records, clock } = this.#options
-    const known = await store.get(id)
-    if (known) return known
+    const stored = await store.get(id)
+    if (stored) return stored
     const record = newRecord(id, outsider, clock())
     if (!records.take(record, most)) return 'full'
     // Another gateway, or another of its tokens, may have made it meanwhile.

@@ -68,16 +68,16 @@ export class OwnCallers implements OutsideFinder {
     const word = this.#wordOn(token) ?? new Word()
     let id: string | undefined
     try {
-      const given: unknown = await findCaller(token)
-      if (given === undefined) {
+      const answer: unknown = await findCaller(token)
+      if (answer === undefined) {
         word.isTrusted = false
         return { reason: 'unknown_token', isTemporary: false }
       }
-      const own = ownCallerFrom(given)
+      const own = ownCallerFrom(answer)
       id = own.id
-      const found = await callers.find(token, this.#outsiderOf(own, word), Infinity)
-      if (found instanceof Caller) return found
-      if (found === 'unavailable') return { reason: 'store', isTemporary: true }
+      const outcome = await callers.find(token, this.#outsiderOf(own, word), Infinity)
+      if (outcome instanceof Caller) return outcome
+      if (outcome === 'unavailable') return { reason: 'store', isTemporary: true }
       throw new Error('the id of its record is another caller’s')
     } catch (error) {
       failed(error, id)
@@ -123,17 +123,17 @@ const isOwnCaller = checkerOf(
 )
 
 /** What an app's function has given, without other members. Throws a sentence if it is no caller. */
-function ownCallerFrom(given: unknown): OwnCaller {
-  const own = typeof given === 'object' && given !== null ? membersOf(given) : undefined
+function ownCallerFrom(answer: unknown): OwnCaller {
+  const own = typeof answer === 'object' && answer !== null ? membersOf(answer) : undefined
   if (isOwnCaller(own) && isSubject(own.id)) return own
   throw new TypeError(
     'it must give undefined, or { id, plan } with account, name and limits where there are any, all of them texts but the ' +
-      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : given === null ? 'null' : typeof given}`,
+      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : answer === null ? 'null' : typeof answer}`,
   )
 }
 
-function membersOf(given: Partial<Record<keyof OwnCaller, unknown>>): Record<string, unknown> {
-  const { id, plan, account, name, limits } = given
+function membersOf(answer: Partial<Record<keyof OwnCaller, unknown>>): Record<string, unknown> {
+  const { id, plan, account, name, limits } = answer
   // As JSON, a member without a value is absent.
   return JSON.parse(JSON.stringify({ id, plan, account, name, limits })) as Record<string, unknown>
 }

@@ -42,8 +42,8 @@ export async function resolveKey(store: KeyStore, reference: string): Promise<Re
   const byToken = foreignToken.test(reference) ? await store.find(hashOf(reference)) : undefined
   if (byToken) return { key: byToken.key, byToken: true }
   const ofApp = { kind: appKind, issuer: appIssuer, subject: reference }
-  const known = await store.get(outsideId(ofApp))
-  if (known && isOf(known.key, ofApp)) return { key: known.key, byToken: false }
+  const stored = await store.get(outsideId(ofApp))
+  if (stored && isOf(stored.key, ofApp)) return { key: stored.key, byToken: false }
   if (reference.startsWith('tg_')) return { key: await keyOfToken(store, reference), byToken: true }
   return { key: await keyOfName(store, reference), byToken: false }
 }
@@ -113,9 +113,9 @@ async function keysNamed(store: KeyStore, name: string): Promise<readonly Key[]>
   const same: Key[] = []
   for (let after: string | undefined = wanted; after !== undefined;) {
     const { keys, end }: KeyPage = await someWith(store, name, after)
-    const found = keys.filter((key) => folded(key.name) === wanted)
-    same.push(...found)
-    after = found.length === keys.length ? end : undefined
+    const namesakes = keys.filter((key) => folded(key.name) === wanted)
+    same.push(...namesakes)
+    after = namesakes.length === keys.length ? end : undefined
   }
   return same
 }

@@ -44,17 +44,17 @@ export type AnsweredCost = Readonly<{ cost: number; outcome: (typeof costOutcome
 
 /** The cost of a request that its answer tells; the estimate stands where it tells none. */
 export function costOf(
-  told: ToldCost | undefined,
+  costText: ToldCost | undefined,
   estimate: number,
   { atMost }: AnswerCost,
 ): AnsweredCost {
-  if (told === undefined) return { cost: estimate, outcome: 'missing' }
-  if (!isWellFormed(told)) return { cost: estimate, outcome: 'malformed' }
-  const cost = Number(told)
+  if (costText === undefined) return { cost: estimate, outcome: 'missing' }
+  if (!isWellFormed(costText)) return { cost: estimate, outcome: 'malformed' }
+  const cost = Number(costText)
   return cost > atMost ? { cost: atMost, outcome: 'capped' } : { cost, outcome: 'told' }
 }
 
 /** Whether a value is one number of up to ten digits. */
-export function isWellFormed(told: ToldCost): boolean {
-  return typeof told === 'string' && /^\d{1,10}$/.test(told)
+export function isWellFormed(costText: ToldCost): boolean {
+  return typeof costText === 'string' && /^\d{1,10}$/.test(costText)
 }

@@ -124,10 +124,10 @@ class Authentication {
     outside.find(token, isOver).then(decide).catch(done)
   }
 
-  #letIn(found: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  #letIn(remembered: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { directory, plans, addressOf, refuseStranger, lastUses, clock } = this.#options
     // Nearly all callers have nothing temporary, and need no look at the clock for it.
-    const caller = stateOf(found).change ? directory.present(found) : found
+    const caller = stateOf(remembered).change ? directory.present(remembered) : remembered
     const { tollgate: record } = request
     if (!record) throw new Error('authenticate comes after follow')
     const nowMs = clock()

@@ -72,7 +72,7 @@ function addRoute(
     onRequest: roleScreen(operation.role),
     ...(mostBytes === undefined ? {} : { bodyLimit: mostBytes }),
     handler: async (request, reply) => {
-      const given = readGiven(request)
+      const inputs = readGiven(request)
       const leaving = new AbortController()
       reply.raw.once('close', () => leaving.abort())
       const operator = operatorOf(request)
@@ -80,21 +80,21 @@ function addRoute(
       const name = keyNameOf(operation)
       const { id } = request.params
       if (name !== undefined && id !== undefined) {
-        given[name] = (await context.desks().keys.find(id)).key
+        inputs[name] = (await context.desks().keys.find(id)).key
       }
-      Object.assign(given, readPath(request.params), readHeaders(request.headers))
-      requireOneOf(operation, given, (name) => name)
+      Object.assign(inputs, readPath(request.params), readHeaders(request.headers))
+      requireOneOf(operation, inputs, (name) => name)
       const watch = operation.where === 'gateway' ? operation.watch : undefined
       if (watch && options.streams.isWanted(request)) {
-        return options.streams.answer(request, reply, (heard) => watch(context, given, heard))
+        return options.streams.answer(request, reply, (heard) => watch(context, inputs, heard))
       }
-      const thread = threadFor(operation, given, options)
+      const thread = threadFor(operation, inputs, options)
       if (thread) {
         const form = formOf(request, operation)
-        const question = { operation, given, form, operator, nowMs: options.clock() }
+        const question = { operation, given: inputs, form, operator, nowMs: options.clock() }
         return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
       }
-      const outcome = await run(context, given)
+      const outcome = await run(context, inputs)
       if (watch) void reply.header('cache-control', 'no-store')
       return answer(request, reply, operation, outcome)
     },

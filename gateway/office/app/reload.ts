@@ -54,17 +54,17 @@ export class AppConfig {
   }
 
   /** Puts another configuration in force. Reloads run one at a time. Throws all mistakes, and nothing has changed. */
-  reload(given: string | ConfigFile, by: string): Promise<ReloadedConfig> {
-    const attempt = this.#last.then(() => this.#attempt(given, by))
+  reload(source: string | ConfigFile, by: string): Promise<ReloadedConfig> {
+    const attempt = this.#last.then(() => this.#attempt(source, by))
     this.#last = attempt.catch(() => undefined)
     return attempt
   }
 
-  async #attempt(given: string | ConfigFile, by: string): Promise<ReloadedConfig> {
+  async #attempt(source: string | ConfigFile, by: string): Promise<ReloadedConfig> {
     const { change, onAttempt } = this.#options
-    const file = typeof given === 'string' ? given : unnamed
+    const file = typeof source === 'string' ? source : unnamed
     try {
-      const loaded = configIn(given)
+      const loaded = configIn(source)
       this.#requireChangeable(loaded)
       const { config, shown, warnings } = loaded
       const isOther = config.hash !== this.#config.hash
@@ -99,10 +99,10 @@ export class AppConfig {
 }
 
 /** The configuration of a path, or of the content of a file. */
-export function configIn(given: unknown): Loaded {
-  if (typeof given === 'string') return readConfig(given)
+export function configIn(source: unknown): Loaded {
+  if (typeof source === 'string') return readConfig(source)
   // The check of the object is the configuration's own.
-  if (typeof given === 'object' && given !== null) return readObject(given as ConfigFile)
+  if (typeof source === 'object' && source !== null) return readObject(source as ConfigFile)
   throw new TypeError(
     'Tollgate needs the path of a configuration file, or its content as an object',
   )

@@ -17,9 +17,9 @@ export async function refusalsFor(context: CommandContext, id: string): Promise<
     return (await askGateway(`GET /admin/requests/${encodeURIComponent(id)}`)) as FoundRefusals
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error
-    const found = await fromStores(context, 1, id)
-    if (found.answers.length === 0) throw error
-    return found
+    const stored = await fromStores(context, 1, id)
+    if (stored.answers.length === 0) throw error
+    return stored
   }
 }
 

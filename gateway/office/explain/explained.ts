@@ -44,9 +44,11 @@ type WindowViews = Readonly<
   Record<RequiredName, WindowView | null> & { [Name in OptionalName]?: WindowView | null }
 >
 
-function windowViews(kept: KeptRefusal['windows']): WindowViews {
-  const shown = windows.filter(({ name, isRequired }) => isRequired || kept[name])
-  return Object.fromEntries(shown.map(({ name }) => [name, windowView(kept[name])])) as WindowViews
+function windowViews(states: KeptRefusal['windows']): WindowViews {
+  const shown = windows.filter(({ name, isRequired }) => isRequired || states[name])
+  return Object.fromEntries(
+    shown.map(({ name }) => [name, windowView(states[name])]),
+  ) as WindowViews
 }
 
 export type WindowView = NonNullable<ReturnType<typeof windowView>>

@@ -24,22 +24,22 @@ export async function storedRefusals(
   const afterMs = nowMs - storedMs
   const { hash, isWanted } = wantedBy(about)
   const all = (await store.indexes(afterMs)).filter(({ by }) => !except.includes(by))
-  const found: Explained[] = []
+  const matches: Explained[] = []
   for (const index of all.toSorted((a, b) => b.lastMs - a.lastMs)) {
     if (!mayHave(index, hash)) continue
-    const last = found[mostFound - 1]
+    const last = matches[mostFound - 1]
     // All others are older.
     if (last && Date.parse(last.time) > index.lastMs) break
     const answers = await store.answers(index)
     const chunk = answers && (await unpacked(answers, isWanted))
     if (!chunk) continue
     const some = chunk.answers.filter(({ atMs }) => atMs > afterMs)
-    found.push(...some.map((refusal) => explained(refusal, chunk.gateway)))
-    found.sort(newestFirst)
+    matches.push(...some.map((refusal) => explained(refusal, chunk.gateway)))
+    matches.sort(newestFirst)
     await breathe()
   }
   return {
-    found: found.slice(0, mostFound),
+    found: matches.slice(0, mostFound),
     kept: all.reduce((sum, index) => sum + countIn(index), 0),
     gateways: new Set(all.map(({ by }) => by)).size,
   }

@@ -49,20 +49,20 @@ export async function heldAgainst(
 ): Promise<Held> {
   const lists = { hit: [], refused: [], near: [], unrecorded: new Set<Window>() }
   const judgedOf = judging()
-  const held: Held = { quotas: 0, days: 0, firstDay: Infinity, hitDays: 0, ...lists }
+  const summary: Held = { quotas: 0, days: 0, firstDay: Infinity, hitDays: 0, ...lists }
   for await (const some of store.list(fromDay, toDay)) {
     for (const peaks of some) {
       const quota = planned.quotas.get(peaks.quota)
-      if (quota) hold(held, { quota, judged: judgedOf(quota), peaks, today: toDay })
-      else for (let i = 0; i < peaks.numbers.length; i += numbersPerDay) begin(held, peaks, i)
+      if (quota) hold(summary, { quota, judged: judgedOf(quota), peaks, today: toDay })
+      else for (let i = 0; i < peaks.numbers.length; i += numbersPerDay) begin(summary, peaks, i)
     }
   }
-  return held
+  return summary
 }
 
-function begin(held: Held, { numbers }: QuotaPeaks, i: number): number {
+function begin(summary: Held, { numbers }: QuotaPeaks, i: number): number {
   const day = numbers[i] ?? 0
-  if (day < held.firstDay) held.firstDay = day
+  if (day < summary.firstDay) summary.firstDay = day
   return day
 }
 
@@ -74,14 +74,14 @@ type HeldPeaks = Readonly<{
 }>
 
 /** Holds the days of one quota against its limits then. */
-function hold(held: Held, { quota, judged, peaks, today }: HeldPeaks): void {
+function hold(summary: Held, { quota, judged, peaks, today }: HeldPeaks): void {
   const { numbers } = peaks
   const highest = byWindow(() => 0)
   let hit: HeldQuota | undefined
   let refused: HeldQuota | undefined
   let isNear = quota.isShutOut
   for (let at = 0; at < numbers.length; at += numbersPerDay) {
-    const day = begin(held, peaks, at)
+    const day = begin(summary, peaks, at)
     const most = mostOf(judged, numbers, at)
     let [isHit, isRefused] = [quota.isShutOut, false]
     judged.forEach(({ window, place, now, then, numberOn }, i) => {
@@ -89,7 +89,7 @@ function hold(held: Held, { quota, judged, peaks, today }: HeldPeaks): void {
       if (peak > highest[window.name]) highest[window.name] = peak
       if (peak >= then && (numberOn || day === today)) isNear = true
       if (then === now) return
-      if (numbers[at + place] === unrecorded) held.unrecorded.add(window)
+      if (numbers[at + place] === unrecorded) summary.unrecorded.add(window)
       const refusals = numbers[at + place + 1] ?? 0
       if (isOver(peak, refusals, now, then)) isHit = true
       if (then < now || refusals === 0) return
@@ -101,14 +101,14 @@ function hold(held: Held, { quota, judged, peaks, today }: HeldPeaks): void {
     if (isRefused) refused?.dates.push(day)
   }
   const sums = { days: numbers.length / numbersPerDay, most: highest }
-  held.quotas++
-  held.days += sums.days
+  summary.quotas++
+  summary.days += sums.days
   if (hit) {
-    held.hit.push(Object.assign(hit, sums))
-    held.hitDays += hit.dates.length
-    if (isNear) held.near.push(quota)
+    summary.hit.push(Object.assign(hit, sums))
+    summary.hitDays += hit.dates.length
+    if (isNear) summary.near.push(quota)
   }
-  if (refused) held.refused.push(Object.assign(refused, sums))
+  if (refused) summary.refused.push(Object.assign(refused, sums))
 }
 
 /**

@@ -15,7 +15,7 @@ const tryMs = 5_000
 const mostRead = 16_384
 
 /** The answer that means that nothing is to come any more. */
-const gone = 410
+const goneStatus = 410
 
 /** The outcome of a try. `status` is absent without an answer; `why` says what was wrong. */
 export type DeliveryResult = Readonly<{
@@ -49,7 +49,7 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
     const why = isDelivered ? {} : { why: `answered ${status}` }
     const seconds = secondsOf(retryAfter, options.nowMs)
     const wish = isDelivered || seconds === undefined ? {} : { retryAfterMs: seconds * 1_000 }
-    return { isDelivered, isGone: status === gone, status, ...why, ...wish, ms: ms() }
+    return { isDelivered, isGone: status === goneStatus, status, ...why, ...wish, ms: ms() }
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError'
     const why = isLate ? `no answer within ${tryMs / 1_000} s` : sentenceOf(error)

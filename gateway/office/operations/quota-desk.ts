@@ -189,12 +189,14 @@ export class QuotaDesk {
     const [longest] = granted
     const until = iso(((longest && after[longest.name]?.reset) ?? 0) * 1_000)
     const shown = windows.filter((window) => window.isRequired || granted.includes(window))
-    const given = Object.fromEntries(shown.map(({ limit }) => [limit, points[limit] || null]))
+    const pointsByLimit = Object.fromEntries(
+      shown.map(({ limit }) => [limit, points[limit] || null]),
+    )
     await this.#noted?.({
       what: 'quota.grant',
       subject: id,
       before: null,
-      after: { quota, ...given, note: points.note, until },
+      after: { quota, ...pointsByLimit, note: points.note, until },
     })
     return after
   }

@@ -35,8 +35,10 @@ export function haveOperations({ plans }: Terms): boolean {
 
 /** Such as "a minute begins at second 0, and a day at midnight". */
 export function beginnings(all: readonly PageWindow[]): string {
-  const told = all.filter(({ begins }) => begins !== undefined)
-  const clauses = told.map(({ each, begins }, i) => `${each} ${i === 0 ? 'begins ' : ''}${begins}`)
+  const windows = all.filter(({ begins }) => begins !== undefined)
+  const clauses = windows.map(
+    ({ each, begins }, i) => `${each} ${i === 0 ? 'begins ' : ''}${begins}`,
+  )
   return new Intl.ListFormat('en', { type: 'conjunction' }).format(clauses)
 }
 

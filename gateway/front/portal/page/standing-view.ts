@@ -31,7 +31,7 @@ export type StandingProps = Readonly<{
 /** How the holder of the key stands: its windows, strikes, ban and usage. Asking costs nothing. */
 export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
   const { quotaPath, usagePath, rotatePath } = terms
-  const held = { token: apiKey, header: terms.keyHeader }
+  const credentials = { token: apiKey, header: terms.keyHeader }
   const [quota, setQuota] = useState<OwnStanding>()
   const [usage, setUsage] = useState<OwnUsage>()
   const [error, setError] = useState<string>()
@@ -39,7 +39,7 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
   const fail = (thrown: unknown): void => setError(messageOf(thrown))
   useEffect(() => {
     if (quotaPath === null) return
-    ask<OwnStanding>(held, root + quotaPath).then((seen) => {
+    ask<OwnStanding>(credentials, root + quotaPath).then((seen) => {
       setQuota(seen)
       setError(undefined)
     }, fail)
@@ -49,7 +49,7 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
     if (usagePath === null) return undefined
     const load = (): void => {
       usageAskedAtMs = performance.now()
-      ask<OwnUsage>(held, `${root}${usagePath}?days=90`).then(setUsage, fail)
+      ask<OwnUsage>(credentials, `${root}${usagePath}?days=90`).then(setUsage, fail)
     }
     const timer = setTimeout(load, Math.max(0, usageAskedAtMs + usageEveryMs - performance.now()))
     return () => clearTimeout(timer)
@@ -71,7 +71,11 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
               A key can’t give itself a new token here, because rotation is off: ask the API’s
               operator for one.
             </p>`
-          : html`<${RotateForm} path=${root + rotatePath} apiKey=${held} done=${replaceKey} />`
+          : html`<${RotateForm}
+              path=${root + rotatePath}
+              apiKey=${credentials}
+              done=${replaceKey}
+            />`
       }
     </section>
   `

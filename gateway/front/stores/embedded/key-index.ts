@@ -57,16 +57,16 @@ export class Lines implements KeyIndex {
   async walk(from: string, filter: LineFilter, most: number): Promise<Walked> {
     const { after, row, removeOfNone } = this.#statements
     await breathe()
-    const found: FoundLine[] = []
+    const matches: FoundLine[] = []
     const lines = answerOf(() => after.all(from))
     for (const line of lines) {
       if (!fits(line, filter)) continue
       const key = answerOf(() => row.get(idIn(line)))
-      if (key) found.push({ line, record: key.record, version: key.version })
+      if (key) matches.push({ line, record: key.record, version: key.version })
       else answerOf(() => removeOfNone.run(line, idIn(line)))
-      if (found.length === Math.min(most, foundAtOnce)) return { found, end: line }
+      if (matches.length === Math.min(most, foundAtOnce)) return { found: matches, end: line }
     }
-    return { found, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
+    return { found: matches, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
   }
 
   remove(lines: readonly FoundLine[]): Promise<void> {

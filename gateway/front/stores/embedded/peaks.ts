@@ -43,17 +43,17 @@ export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<Quot
       const highest = answerOf(() => highestId.get()) ?? 0
       for (let first = 1; first <= highest; first += quotasAtOnce) {
         const last = first + quotasAtOnce - 1
-        const found = new Map<number, number[]>()
+        const numbersByRow = new Map<number, number[]>()
         for (let day = fromDay; day <= toDay; day++) {
           for (const [id, numbers] of daysAt(day, first, last)) {
-            const others = found.get(id)
+            const others = numbersByRow.get(id)
             if (others) others.push(...numbers)
-            else found.set(id, numbers)
+            else numbersByRow.set(id, numbers)
           }
         }
-        const quotas = found.size === 0 ? [] : answerOf(() => names.all(first, last))
+        const quotas = numbersByRow.size === 0 ? [] : answerOf(() => names.all(first, last))
         yield quotas.flatMap(({ id, quota }) => {
-          const numbers = found.get(id)
+          const numbers = numbersByRow.get(id)
           return numbers ? [{ quota, numbers }] : []
         })
         // The gateway serves requests between two pages.
@@ -78,7 +78,7 @@ function dayReader(database: Database): ReadDay {
     )
     .raw()
   return (day, first, last) => {
-    const found = new Map<number, number[]>()
+    const numbersByRow = new Map<number, number[]>()
     for (const [id, ...stored] of answerOf(() => some.all(day, first, last))) {
       const numbers = blankDay(day)
       requiredWindows.forEach((window, i) => {
@@ -86,16 +86,16 @@ function dayReader(database: Database): ReadDay {
         numbers[place] = stored[i] ?? 0
         numbers[place + 1] = stored[i + mostColumns.length] ?? 0
       })
-      found.set(id, numbers)
+      numbersByRow.set(id, numbers)
     }
     for (const [id, name, most, refused] of answerOf(() => optional.all(day, first, last))) {
-      const numbers = found.get(id)
+      const numbers = numbersByRow.get(id)
       if (!numbers || !isWindowName(name)) continue
       const place = placeOf(windowOf(name))
       numbers[place] = most
       numbers[place + 1] = refused
     }
-    return found
+    return numbersByRow
   }
 }
 

@@ -44,10 +44,10 @@ export function redisKeyIndex({ walk, missingLines, line, removeLines }: IndexSc
       const counts = [linesAtOnce, Math.min(most, foundAtOnce)]
       const wanted = [search, name, states, nowMs, ...parts]
       const [end, ...flat] = textsFrom(await walk(after, ...counts, ...wanted))
-      const found = rowsOf(flat, 3).map(([line = '', record = '', version]): FoundLine => {
+      const matches = rowsOf(flat, 3).map(([line = '', record = '', version]): FoundLine => {
         return { line, record, version: Number(version) }
       })
-      return { found, end: end === '' ? undefined : end }
+      return { found: matches, end: end === '' ? undefined : end }
     },
 
     async remove(lines) {

@@ -95,8 +95,8 @@ export class RedisNotices implements NoticeStore {
 
   async due(queue: QueueName, limit: number): Promise<readonly Queued[]> {
     const { items, due, age } = this.#namesOf(queue)
-    const found = await this.#handOut([items, due, age], limit, leaseMs, keptMs, this.#now)
-    return (found as string[]).flatMap(queuedFrom)
+    const records = await this.#handOut([items, due, age], limit, leaseMs, keptMs, this.#now)
+    return (records as string[]).flatMap(queuedFrom)
   }
 
   async settle(queue: QueueName, id: string, outcome: Outcome): Promise<void> {
@@ -131,8 +131,8 @@ export class RedisNotices implements NoticeStore {
     for (let start = 0; ; start += pageSize) {
       const ids = await answerOf(connection.zrevrange(age, start, start + pageSize - 1))
       if (ids.length === 0) return
-      const found = await answerOf(connection.hmget(items, ...ids))
-      yield* found.flatMap(queuedFrom)
+      const records = await answerOf(connection.hmget(items, ...ids))
+      yield* records.flatMap(queuedFrom)
       await breathe()
     }
   }

@@ -66,10 +66,10 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
       }
       let next = ask(0)
       for (let first = 0; first < groups; first += groupsAtOnce) {
-        const found = await next
+        const batch = await next
         // Redis answers for the next ones while these are read.
         if (first + groupsAtOnce < groups) next = ask(first + groupsAtOnce)
-        for (const quotas of found) {
+        for (const quotas of batch) {
           if (quotas.length > 0) yield quotas
         }
       }
@@ -88,7 +88,7 @@ function groupReader({ connection, prefix, timeoutMs }: RedisOptions): ReadGroup
   })
   return async (group, fromDay, toDay) => {
     // A scan may give a quota twice, while its hash grows, and an optional window before the others.
-    const found = new Map<string, number[]>()
+    const numbersByQuota = new Map<string, number[]>()
     const optional: (readonly [part: Part, field: string, value: string])[] = []
     const readFrom = (cursor: string) =>
       read(hashOfGroup(prefix, group), fromDay, cursor, fieldsAtOnce)
@@ -96,15 +96,15 @@ function groupReader({ connection, prefix, timeoutMs }: RedisOptions): ReadGroup
       for (const [field, value] of fields) {
         const part = ofOptional.find(({ fieldPrefix }) => field.startsWith(fieldPrefix))
         if (part) optional.push([part, field, value])
-        else found.set(field, requiredIn(value, fromDay, toDay))
+        else numbersByQuota.set(field, requiredIn(value, fromDay, toDay))
       }
       await breathe()
     }
     for (const [part, field, value] of optional) {
-      const numbers = found.get(field.slice(part.fieldPrefix.length))
+      const numbers = numbersByQuota.get(field.slice(part.fieldPrefix.length))
       if (numbers) addOptional(numbers, part, value)
     }
-    return [...found].flatMap(([quota, numbers]) =>
+    return [...numbersByQuota].flatMap(([quota, numbers]) =>
       numbers.length > 0 ? [{ quota, numbers }] : [],
     )
   }
@@ -153,20 +153,20 @@ function readDays(text: string, take: TakeDay): void {
 }
 
 function requiredIn(text: string, fromDay: number, toDay: number): number[] {
-  const found: number[] = []
+  const days: number[] = []
   readDays(text, (day, numbers, count) => {
     if (day < fromDay || day > toDay) return
-    found.push(...blankDay(day))
-    setDay(found, found.length - numbersPerDay, ofRequired, numbers, count)
+    days.push(...blankDay(day))
+    setDay(days, days.length - numbersPerDay, ofRequired, numbers, count)
   })
-  return found
+  return days
 }
 
 /** Adds an optional window to the days of its quota. */
-function addOptional(found: number[], part: Part, text: string): void {
+function addOptional(days: number[], part: Part, text: string): void {
   readDays(text, (day, numbers, count) => {
-    for (let at = 0; at < found.length; at += numbersPerDay) {
-      if (found[at] === day) setDay(found, at, part, numbers, count)
+    for (let at = 0; at < days.length; at += numbersPerDay) {
+      if (days[at] === day) setDay(days, at, part, numbers, count)
     }
   })
 }

@@ -37,14 +37,14 @@ export function redisRefusals(options: RedisOptions): RefusalStore {
     },
 
     async indexes(afterMs) {
-      const found: RefusalIndex[] = []
+      const indexes: RefusalIndex[] = []
       const some = await answerOf(connection.zrangebyscore(processes, `(${afterMs}`, '+inf'))
       for (const by of some) {
         const asked = places.map((place) => connection.hgetBuffer(hashOf(by, place), 'index'))
         const texts = await answerOf(Promise.all(asked))
-        found.push(...texts.flatMap((text, place) => indexFrom(text, by, place)))
+        indexes.push(...texts.flatMap((text, place) => indexFrom(text, by, place)))
       }
-      return found.filter(({ lastMs }) => lastMs > afterMs)
+      return indexes.filter(({ lastMs }) => lastMs > afterMs)
     },
 
     async answers({ by, place }) {

@@ -39,30 +39,30 @@ export function redisTallies(
     async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {
         const { counts, lasts } = await readDay(hashOf(day), key)
-        let given = 0
+        let listed = 0
         for (const [name, count] of counts) {
           const end = name.indexOf(' ')
           const [of, what] = [name.slice(0, end), name.slice(end + 1)]
           if (key !== undefined && of !== key) continue
           yield { day, key: of, what, count, lastMs: lasts.get(name) ?? 0 }
-          if (++given % givenAtOnce === 0) await breathe()
+          if (++listed % givenAtOnce === 0) await breathe()
         }
       }
     },
 
     async some(day, keys, whats) {
       const asked = keys.flatMap((key) => whats.map((what) => ({ key, what })))
-      const found: KeyCount[] = []
+      const keyCounts: KeyCount[] = []
       for (let start = 0; start < asked.length; start += fieldsAtOnce) {
         const part = asked.slice(start, start + fieldsAtOnce)
         const fields = part.map(({ key, what }) => `count ${key} ${what}`)
         const counts = await answerOf(connection.hmget(hashOf(day), ...fields))
         part.forEach((each, i) => {
           const count = Number(counts[i] ?? 0)
-          if (count > 0) found.push({ ...each, count })
+          if (count > 0) keyCounts.push({ ...each, count })
         })
       }
-      return found
+      return keyCounts
     },
   }
 }

@@ -22,8 +22,8 @@ function branchesOf(table: Table, { quoted, textOf, branch }: Dialect): string {
   for (const [place, offers] of table) {
     const texts = offers.map((offer) => quoted(textOf(offer)))
     const key = texts.join(' ')
-    const known = placesByTexts.get(key)
-    if (known) known.places.push(quoted(place))
+    const entry = placesByTexts.get(key)
+    if (entry) entry.places.push(quoted(place))
     else placesByTexts.set(key, { places: [quoted(place)], texts })
   }
   return [...placesByTexts.values()].map(({ places, texts }) => branch(places, texts)).join('\n')

@@ -26,13 +26,13 @@ export function unifiedDiff(before: string, after: string, { name, context }: Di
   for (let i = 0; i < lines.length;) {
     const end = shown[i] ? endOfRun(shown, i) : i + 1
     const hunk = lines.slice(i, end)
-    const [gone, come] = [count(hunk, '+'), count(hunk, '-')]
+    const [removed, added] = [count(hunk, '+'), count(hunk, '-')]
     if (shown[i]) {
-      output.push(`@@ -${range(old, gone)} +${range(fresh, come)} @@`)
+      output.push(`@@ -${range(old, removed)} +${range(fresh, added)} @@`)
       for (const line of hunk) output.push(lineText(line))
     }
-    old += gone
-    fresh += come
+    old += removed
+    fresh += added
     i = end
   }
   return `${output.join('\n')}\n`

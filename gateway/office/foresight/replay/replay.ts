@@ -115,8 +115,8 @@ export class Replay {
     const window = outcome === 'refused' ? decisiveWindow(decision, limits)?.window.name : undefined
     for (const outcomes of [ofKey, ofPlan]) count(outcomes, outcome, window, decision.bans, atMs)
     if (outcome === 'admitted' && (isGivenBack || answered !== cost)) {
-      const told = { points: answered - cost, isAnswered: true }
-      const adjustment = isGivenBack ? unanswered(cost) : told
+      const settlement = { points: answered - cost, isAnswered: true }
+      const adjustment = isGivenBack ? unanswered(cost) : settlement
       quota.due.push({ atMs: request.endMs, adjustment, admission: decision.seen })
     }
     if (verdict) this.#compare(request, outcome)

@@ -60,8 +60,15 @@ export const checkConfig = operation({
     const { preview, mistakes } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const ofStore = preview ? await storeWarnings(context) : []
-    const found: Finding[] = [...(preview?.findings ?? []), ...unknown, ...ofStore]
-    const checked = { file: file.name, shown: preview?.shown, mistakes, found, format, unset }
+    const findings: Finding[] = [...(preview?.findings ?? []), ...unknown, ...ofStore]
+    const checked = {
+      file: file.name,
+      shown: preview?.shown,
+      mistakes,
+      found: findings,
+      format,
+      unset,
+    }
     // A command has no configuration in force to compare with; `config diff` asks a gateway.
     if (inForce === undefined) return { ...checked, compared: undefined }
     const mayRead = config.admin.save && operator?.role === 'all'

@@ -39,9 +39,9 @@ export async function judgedToken(
   clock: Clock,
   issuers?: Pick<Issuers, 'find'>,
 ): Promise<JudgedToken | undefined> {
-  const given = unverified(token)
-  if (!given) return undefined
-  const { header, claims } = given
+  const unproven = unverified(token)
+  if (!unproven) return undefined
+  const { header, claims } = unproven
   const settings = all.find(({ issuer }) => issuer === claims?.['iss'])
   const shown = { header: plain(header), claims: claims ? plain(claims) : null, failure: null }
   if (!claims) return { ...shown, reason: 'jwt_malformed', caller: null }
@@ -49,8 +49,8 @@ export async function judgedToken(
   const caller = callerOf(settings, claims)
   const live = issuers?.find(settings)
   const verdict = live
-    ? await verdictBy(live, token, given)
-    : await verdictOn(token, given, settings, clock)
+    ? await verdictBy(live, token, unproven)
+    : await verdictOn(token, unproven, settings, clock)
   return { ...shown, ...verdict, caller }
 }
 

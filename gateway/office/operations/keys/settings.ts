@@ -174,12 +174,12 @@ export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
 }
 
 /** The limits among given parameters, by their names. */
-function limitsIn(given: Pick<GivenSettings, `limits.${LimitName}`>) {
-  return byLimit((window) => given[`limits.${window.limit}`])
+function limitsIn(settings: Pick<GivenSettings, `limits.${LimitName}`>) {
+  return byLimit((window) => settings[`limits.${window.limit}`])
 }
 
-function capIn(given: Pick<GivenSettings, `cap.${LimitName}`>) {
-  return byLimit((window) => given[`cap.${window.limit}`])
+function capIn(settings: Pick<GivenSettings, `cap.${LimitName}`>) {
+  return byLimit((window) => settings[`cap.${window.limit}`])
 }
 
 function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {

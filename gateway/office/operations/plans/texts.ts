@@ -86,14 +86,14 @@ function refusedTable(refused: readonly RefusedQuota[], shown: readonly Window[]
   return aligned([[...headsFor(shown, 'REFUSED ON'), ...by], ...rows])
 }
 
-function cells(held: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): string[] {
-  const { name, plan, quota } = held
-  const highest = shown.map((window) => counted(peakOf(held, window)))
-  return [name, plan, quota, counted(held.days), counted(days), ...highest]
+function cells(row: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): string[] {
+  const { name, plan, quota } = row
+  const highest = shown.map((window) => counted(peakOf(row, window)))
+  return [name, plan, quota, counted(row.days), counted(days), ...highest]
 }
 
-function peakOf(held: Peaks, { name }: Window): number {
-  return held[memberName('peak', name)] ?? 0
+function peakOf(peaks: Peaks, { name }: Window): number {
+  return peaks[memberName('peak', name)] ?? 0
 }
 
 /** The quotas that are hit, for letters. */

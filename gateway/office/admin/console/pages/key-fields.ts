@@ -70,10 +70,10 @@ export function settingsIn(form: FormData): object {
       .split(/[\s,]+/)
       .filter((word) => word !== ''),
   ])
-  const given = [...texts, ...words].filter(([, value = '']) => value.length > 0)
+  const filled = [...texts, ...words].filter(([, value = '']) => value.length > 0)
   const [expiresAt, monthFrom] = [fieldText(form, 'expiresAt'), fieldText(form, 'monthFrom')]
   return {
-    ...(Object.fromEntries(given) as object),
+    ...(Object.fromEntries(filled) as object),
     ...limitsIn(form, 'limits'),
     ...limitsIn(form, 'cap'),
     ...(expiresAt === '' ? {} : { expiresAt: `${expiresAt}Z` }),

@@ -89,8 +89,8 @@ export function Keys({ session, search, list }: Props) {
         html`<${ManyKeys}
           keys=${picked}
           planField=${planField(plans)}
-          done=${(told: Child) => {
-            setResult(told)
+          done=${(outcome: Child) => {
+            setResult(outcome)
             keys.reload()
           }}
         />`
