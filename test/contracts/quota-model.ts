@@ -49,7 +49,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             const numbers = numbersOf(seen)
             for (const name of ['hour', 'day', 'month'] as const) {
               const window = model.windows[name]
-              // What was admitted before a reset comes back to the ledger alone.
+              // Points that were admitted before a reset come back to the ledger alone.
               if (isKnownReset || window.id !== numbers[name]) continue
               window.used = Math.max(0, window.used - happens.cost)
             }

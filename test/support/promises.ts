@@ -6,7 +6,7 @@ import type { Asked } from './traffic.ts'
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
 
-/** Who waits for longer has long been stuck. */
+/** The longest bound that load alone makes: a test that waits for longer is stuck. */
 const longestMs = 240_000
 
 /** A bound of time: what `npm test` shares its processors with may make it wait for longer, by how much of it there is. */

@@ -42,7 +42,7 @@ export const grantQuota = operation({
         if (!window || !view.grants.some((grant) => grant[limit])) return []
         const end = endText(window.reset * 1_000, clock())
         const { used, included } = window
-        // What is metered without a bound has no limit, but an end of what is included.
+        // A window that is metered without a bound has no limit: its grant adds to the included points.
         const most = window.limit ?? included ?? 0
         const what = window.limit === null ? 'It includes' : 'Its limit is'
         const [ofMost, ofUsed] = [most, used].map((points) => points.toLocaleString('en'))
