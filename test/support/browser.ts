@@ -110,7 +110,10 @@ async function open(
   await context.exposeBinding('tellViolation', (_source, text: string) => note(`policy: ${text}`))
   await context.addInitScript({
     content: `document.addEventListener('securitypolicyviolation', (event) =>
-      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+      tellViolation(event.violatedDirective + ' ' + event.blockedURI))
+    // A page gives up a question after a time, which a busy machine may need to start a thread.
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    AbortSignal.timeout = (ms) => timeout(ms * ${bound(1_000) / 1_000})`,
   })
   const page = await context.newPage()
   watch(page, new URL(url).host, note, at === undefined ? isDocumented : () => true)

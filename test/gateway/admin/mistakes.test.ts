@@ -34,6 +34,7 @@ t.test('what can’t be done is told in a sentence, and changes nothing', async 
       400,
       /expiresAt must be a day/,
     ],
+    ['POST', '/admin/keys', { name: 'x'.repeat(2 ** 18), plan: 'free' }, 413, /larger than/],
     ['POST', '/admin/keys', '{', 400, /The body isn’t valid JSON/],
     [
       'POST',
