@@ -10,7 +10,7 @@ const itemsInTurn = 2_000
  * Items in the order of a text of each, sorted while the event loop runs in between: at once, 100,000 hold it up for 80 ms.
  * A part that is in order already costs little.
  */
-export async function sortedBy<Item extends object>(
+export async function sortedBy<Item>(
   items: readonly Item[],
   textOf: (item: Item) => string,
 ): Promise<Item[]> {
@@ -36,7 +36,7 @@ export async function sortedBy<Item extends object>(
   return runs[0] ?? []
 }
 
-async function mergedRuns<Item extends object>(
+async function mergedRuns<Item>(
   one: readonly Item[],
   other: readonly Item[],
   isBefore: (a: Item, b: Item) => boolean,
@@ -45,8 +45,8 @@ async function mergedRuns<Item extends object>(
   let [i, j] = [0, 0]
   let [a, b] = [one.at(-1), other[0]]
   // Mostly the one run ends before the other begins.
-  if (a && b && isBefore(b, a)) {
-    for (a = one[0]; a && b;) {
+  if (a !== undefined && b !== undefined && isBefore(b, a)) {
+    for (a = one[0]; a !== undefined && b !== undefined;) {
       if (isBefore(b, a)) {
         merged.push(b)
         b = other[++j]
@@ -61,18 +61,29 @@ async function mergedRuns<Item extends object>(
 }
 
 /**
- * Yields items in batches, in the order of a text of each, which is the order of an index. With each batch
- * comes the number of items so far. The event loop runs in between, whatever the number of items.
+ * Yields items in batches, and with each the number of items so far. The event loop runs in between, whatever the number of
+ * items.
  */
-export async function* inOrder<Item extends object>(
-  items: readonly Item[],
-  textOf: (item: Item) => string,
+export async function* inBatches<Item>(
+  items: Iterable<Item>,
   batchSize: number = usualBatch,
 ): AsyncGenerator<readonly [batch: readonly Item[], done: number]> {
-  const sorted = await sortedBy(items, textOf)
-  for (let done = 0; done < sorted.length; done += batchSize) {
-    const batch = sorted.slice(done, done + batchSize)
-    yield [batch, done + batch.length]
+  let done = 0
+  let batch: Item[] = []
+  for (const item of items) {
+    if (batch.push(item) < batchSize) continue
+    yield [batch, (done += batch.length)]
+    batch = []
     await breathe()
   }
+  if (batch.length > 0) yield [batch, done + batch.length]
+}
+
+/** The same in the order of a text of each, which is the order of an index. */
+export async function* inOrder<Item>(
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+  batchSize?: number,
+): AsyncGenerator<readonly [batch: readonly Item[], done: number]> {
+  yield* inBatches(await sortedBy(items, textOf), batchSize)
 }

@@ -25,12 +25,13 @@ await store.add([
 ])
 const directory = new KeyDirectory({ store, cacheSize: 1_000, clock: Date.now })
 const [, , url] = process.argv
-const connection = url === undefined ? undefined : connect({ url }, { timeoutMs: 5_000 })
-if (connection) await whenReady(connection)
+const timeoutMs = 5_000
+const connection = url === undefined ? undefined : connect({ url }, { timeoutMs })
+if (connection) await whenReady(connection, timeoutMs)
 const strangers = new Strangers({
   limits: { perMinute: 60, perDay: 1_000 },
   clock: Date.now,
-  store: connection && redisStrangers({ connection, prefix: 'tollgate:', timeoutMs: 5_000 }),
+  store: connection && redisStrangers({ connection, prefix: 'tollgate:', timeoutMs }),
 })
 directory.look(token)
 

@@ -1,15 +1,17 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
+import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
+import { PackedKeys } from './packed-keys.ts'
 import { mostMistakes, RowMistakes, type RowMistake } from './row-mistakes.ts'
 import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
 import { requireSound, type GivenSettings } from './settings.ts'
-import { hashOf, isOurs, isWellFormed, newKeyId } from './token.ts'
+import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of lines that are read in one go: the gateway serves requests in between. */
 const rowsAtOnce = 250
@@ -29,33 +31,34 @@ export async function importKeys(
   progress?: (written: number, total: number) => void,
 ): Promise<number> {
   const lineByHash = new Map<string, number>()
-  const keyOf = (row: Row): Key => {
-    const key = importedKey(row, plans, clock())
-    const [{ hash = '' } = {}] = key.secrets
+  const keys = new PackedKeys()
+  const mistakes = await eachRow(text, importColumns, (row) => {
+    const hash = hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined)
+    const key = importedKey(row, hash, plans, clock())
     const twin = lineByHash.get(hash)
     if (twin !== undefined) throw new KeyMistake(`its token is that of line ${twin}`)
     lineByHash.set(hash, row.line)
-    return key
-  }
-  const { keys, lines, mistakes } = await keysIn(text, importColumns, keyOf)
+    keys.push(key)
+  })
   const refuse = async (): Promise<never> => {
-    const taken = await takenIn(store, keys, lines)
+    const taken = await takenIn(store, lineByHash)
     const all = [...mistakes, ...taken].sort((a, b) => a.line - b.line)
     throw new RowMistakes(all, keys.length - taken.length)
   }
   if (mistakes.length > 0) return refuse()
-  if (isDryRun) return (await takenIn(store, keys, lines)).length > 0 ? refuse() : keys.length
+  if (isDryRun) return (await takenIn(store, lineByHash)).length > 0 ? refuse() : keys.length
+  await keys.identify()
   const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
   return clash === undefined ? keys.length : refuse()
 }
 
-/** The keys of a text, the line of each, and the mistakes of all other rows. */
-export async function keysIn(
+/** Takes each row of a text; resolves to the mistakes in rows and those that `take` throws. */
+export async function eachRow(
   text: Text,
   columns: readonly string[],
-  keyOf: (row: Row) => Key,
-): Promise<{ keys: Key[]; lines: number[]; mistakes: RowMistake[] }> {
-  const [keys, lines, mistakes]: [Key[], number[], RowMistake[]] = [[], [], []]
+  take: (row: Row) => void,
+): Promise<readonly RowMistake[]> {
+  const mistakes: RowMistake[] = []
   const wrong = (line: number, message: string): boolean =>
     mistakes.push({ line, message }) < mostMistakes
   let count = 0
@@ -63,14 +66,13 @@ export async function keysIn(
     if (++count % rowsAtOnce === 0) await breathe()
     if (!row) continue
     try {
-      keys.push(keyOf(row))
-      lines.push(row.line)
+      take(row)
     } catch (error) {
       if (!(error instanceof KeyMistake)) throw error
       if (!wrong(row.line, error.message)) break
     }
   }
-  return { keys, lines, mistakes }
+  return mistakes
 }
 
 /** The settings that a row names. */
@@ -88,41 +90,38 @@ export function settingsOf({ fields }: Row): GivenSettings {
   }
 }
 
-function importedKey(row: Row, plans: ReadonlyMap<string, Plan>, now: number): Key {
+function importedKey(
+  row: Row,
+  hash: string,
+  plans: ReadonlyMap<string, Plan>,
+  now: number,
+): Omit<Key, 'id'> {
   const settings = settingsOf(row)
   const key = {
     ...settings,
     cap: undefined,
-    id: newKeyId(),
     name: settings.name ?? `imported, line ${row.line}`,
     plan: settings.plan ?? '',
     createdAtMs: now,
-    secrets: [
-      { hash: hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined) },
-    ],
+    secrets: [{ hash }],
   }
   requireSound(key, plans)
   return key
 }
 
-/** The keys whose tokens are in the store already. */
+/** The rows whose tokens are in the store already. */
 async function takenIn(
   store: KeyStore,
-  keys: readonly Key[],
-  lines: readonly number[],
+  lineByHash: ReadonlyMap<string, number>,
 ): Promise<RowMistake[]> {
+  const message = 'this token is in the store already'
   const taken: RowMistake[] = []
-  for (let from = 0; from < keys.length; from += rowsAtOnce) {
-    const some = keys.slice(from, from + rowsAtOnce)
-    const storedKeys = await Promise.all(
-      some.map(async ({ secrets }) => await store.find(secrets[0]?.hash ?? '')),
-    )
-    storedKeys.forEach((stored, i) => {
-      const message = 'this token is in the store already'
-      if (stored) taken.push({ line: lines[from + i] ?? 0, message })
-    })
+  for await (const [some] of inBatches(lineByHash, rowsAtOnce)) {
+    const storedKeys = await Promise.all(some.map(async ([hash]) => await store.find(hash)))
+    for (const [i, [, line]] of some.entries()) {
+      if (storedKeys[i]) taken.push({ line, message })
+    }
     if (taken.length >= mostMistakes) break
-    await breathe()
   }
   return taken
 }

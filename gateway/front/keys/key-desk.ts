@@ -4,7 +4,7 @@ import type { Plan } from '../limits/plan.ts'
 import type { KeyPage, KeyStore, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
-import { importKeys, keysIn, settingsOf } from './import.ts'
+import { importKeys, eachRow, settingsOf } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
@@ -17,7 +17,7 @@ import {
 } from './reference.ts'
 import { secretsAfterRotation } from './rotation.ts'
 import { RowMistakes } from './row-mistakes.ts'
-import { settingColumns, type Row, type Text } from './rows.ts'
+import { settingColumns, type Text } from './rows.ts'
 import {
   changedCap,
   filled,
@@ -80,18 +80,15 @@ export class KeyDesk {
    */
   async createFrom(text: Text, given: GivenSettings): Promise<readonly Issued[]> {
     const issued: Issued[] = []
-    const keyOf = (row: Row): Key => {
+    const mistakes = await eachRow(text, settingColumns, (row) => {
       const { name, plan, ...others } = filled(settingsOf(row), given)
       if (name === undefined || plan === undefined) {
         throw new KeyMistake(`it has no ${name === undefined ? 'name' : 'plan'}`)
       }
-      const one = this.#issue({ ...others, name, plan })
-      issued.push(one)
-      return one.key
-    }
-    const { keys, mistakes } = await keysIn(text, settingColumns, keyOf)
-    if (mistakes.length > 0) throw new RowMistakes(mistakes, keys.length)
-    await this.#add(keys)
+      issued.push(this.#issue({ ...others, name, plan }))
+    })
+    if (mistakes.length > 0) throw new RowMistakes(mistakes, issued.length)
+    await this.#add(issued.map(({ key }) => key))
     return issued
   }
 

@@ -41,9 +41,9 @@ export interface KeyStore {
   /**
    * Adds keys, all or none; the first becomes visible when all are stored. If an id or a secret is taken,
    * nothing is added, and `clash` is the index of the first such key in the list. `progress` gets the number
-   * of keys written so far.
+   * of keys written so far. Many are added fastest in the order of their ids.
    */
-  add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added>
+  add(keys: Keys, progress?: (written: number) => void): Promise<Added>
 
   /** Replaces a key that still has the version that was read; `false` if it has changed meanwhile. */
   replace(key: Key, version: number): Promise<boolean>
@@ -77,6 +77,9 @@ export type KeyPage = Readonly<{ keys: readonly Key[]; end?: string }>
 
 /** A key by its id, and its name. */
 export type Named = Readonly<{ id: string; name: string; test?: true }>
+
+/** Keys in any number, which need not all be in memory as objects. */
+export type Keys = Iterable<Key> & Readonly<{ length: number }>
 
 export type Added = Readonly<{ clash?: number }>
 

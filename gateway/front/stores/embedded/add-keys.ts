@@ -2,7 +2,7 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
 import { recordOf } from '../../keys/record.ts'
-import type { Added } from '../../keys/store.ts'
+import type { Added, Keys } from '../../keys/store.ts'
 import { KeyImporter } from './import-keys.ts'
 import type { Lines } from './key-index.ts'
 
@@ -30,7 +30,7 @@ export function keyAdder(
   database: Database,
   clock: Clock,
   lines: Lines,
-): (keys: readonly Key[], progress?: (written: number) => void) => Promise<Added> {
+): (keys: Keys, progress?: (written: number) => void) => Promise<Added> {
   const nextVersion = versionsIn(database, clock)
   const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
@@ -52,7 +52,7 @@ export function keyAdder(
   return async (keys, progress = () => undefined) => {
     if (keys.length > mostInOneStep) return importer.add(keys, progress)
     try {
-      addFew.immediate(keys)
+      addFew.immediate([...keys])
     } catch (error) {
       if (error instanceof Clash) return { clash: error.index }
       throw error

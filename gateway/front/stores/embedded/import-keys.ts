@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
-import { inOrder } from '../../../../shared/in-order.ts'
+import { inBatches, inOrder } from '../../../../shared/in-order.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, recordOf } from '../../keys/record.ts'
-import type { Added } from '../../keys/store.ts'
+import type { Added, Keys } from '../../keys/store.ts'
 import { withoutSync } from './database.ts'
 import type { Lines } from './key-index.ts'
 
@@ -49,17 +49,18 @@ export class KeyImporter {
     this.#statements = statementsOf(database)
   }
 
-  /** Adds records and then secrets, in the order of the file's indexes: a million take 43 s, and unordered 230 s. */
-  async add(keys: readonly Key[], progress: (written: number) => void): Promise<Added> {
+  /** Adds records and then secrets: in the order of the file's indexes a million take 43 s, and unordered 230 s. */
+  async add(keys: Keys, progress: (written: number) => void): Promise<Added> {
     const owner = randomUUID()
     this.#begin(owner)
     try {
       await this.#removeUnfinished(owner)
-      for await (const [batch, done] of inOrder(keys, ({ id }) => id)) {
+      const secrets: NewSecret[] = []
+      for await (const [batch, done] of inBatches(keys)) {
         this.#unsyncedStep(owner, () => this.#addRecords(batch))
+        secrets.push(...batch.flatMap(secretsOf))
         progress(Math.floor(done / 2))
       }
-      const secrets = await secretsOf(keys)
       for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash)) {
         this.#unsyncedStep(owner, () => this.#addSecrets(batch))
         progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
@@ -145,28 +146,23 @@ export class KeyImporter {
   }
 
   /** The index of the first key whose id or secret is taken, in the file or by a key before it. */
-  async #firstTaken(keys: readonly Key[]): Promise<number> {
+  async #firstTaken(keys: Keys): Promise<number> {
     const { isId, isHash } = this.#statements
     const taken = new Set<string>()
-    for (const [index, { id, secrets }] of keys.entries()) {
+    let index = 0
+    for (const { id, secrets } of keys) {
       const isTaken = taken.has(id) || isId.get(id) !== undefined
       if (isTaken || secrets.some(({ hash }) => taken.has(hash) || isHash.get(hash))) return index
       taken.add(id)
       for (const { hash } of secrets) taken.add(hash)
-      if (index % keysAtOnce === 0) await breathe()
+      if (++index % keysAtOnce === 0) await breathe()
     }
     throw new Error('an id or a secret was taken during the import, and is free again; try again')
   }
 }
 
-/** The secrets of keys, each with its key's id: of 100,000 at once they would hold callers up for 20 ms. */
-async function secretsOf(keys: readonly Key[]): Promise<NewSecret[]> {
-  const all: NewSecret[] = []
-  for (const [index, { id, secrets }] of keys.entries()) {
-    if (index % keysAtOnce === 0) await breathe()
-    for (const { hash } of secrets) all.push({ hash, id })
-  }
-  return all
+function secretsOf({ id, secrets }: Key): NewSecret[] {
+  return secrets.map(({ hash }) => ({ hash, id }))
 }
 
 function statementsOf(database: Database) {

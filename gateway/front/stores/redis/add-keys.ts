@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Key } from '../../keys/key.ts'
+import { inBatches } from '../../../../shared/in-order.ts'
 import { lineOf } from '../../keys/line.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { recordOf } from '../../keys/record.ts'
-import type { Added } from '../../keys/store.ts'
+import type { Added, Keys } from '../../keys/store.ts'
 import { lineOfRecord } from '../key-index.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
@@ -35,8 +36,8 @@ export class KeyAdder {
     this.#publish = bound('keys-publish.lua', [pending, lock])
   }
 
-  add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added> {
-    return keys.length <= batchSize ? this.#addBatch(keys) : this.#addMany(keys, progress)
+  add(keys: Keys, progress?: (written: number) => void): Promise<Added> {
+    return keys.length <= batchSize ? this.#addBatch([...keys]) : this.#addMany(keys, progress)
   }
 
   /** Adds one batch, visible at once or, with an owner, pending. Gives the index of a clash in the batch. */
@@ -50,7 +51,7 @@ export class KeyAdder {
     return position > 0 ? { clash: position - 1 } : {}
   }
 
-  async #addMany(keys: readonly Key[], progress?: (written: number) => void): Promise<Added> {
+  async #addMany(keys: Keys, progress?: (written: number) => void): Promise<Added> {
     const connection = this.#connection
     const { lock } = this.#names
     const owner = randomUUID()
@@ -59,14 +60,13 @@ export class KeyAdder {
     }
     try {
       await this.#removeUnfinished(owner)
-      for (let start = 0; start < keys.length; start += batchSize) {
-        const batch = keys.slice(start, start + batchSize)
+      for await (const [batch, done] of inBatches(keys, batchSize)) {
         const { clash } = await this.#addBatch(batch, owner)
         if (clash !== undefined) {
           await this.#removeUnfinished(owner)
-          return { clash: start + clash }
+          return { clash: done - batch.length + clash }
         }
-        progress?.(start + batch.length)
+        progress?.(done)
         await answerOf(connection.pexpire(lock, importLockMs))
       }
       if (Number(await this.#publish(owner)) === 0) throw interrupted()

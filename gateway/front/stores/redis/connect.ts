@@ -17,7 +17,7 @@ export type ConnectOptions = Readonly<{
 
 const longestRetryMs = 1_000
 
-/** The longest that a start waits for the first connection. */
+/** The longest that a start waits for the first connection, unless a request may wait for longer. */
 const longestStartMs = 2_000
 
 /** Connects in the background, again and again. Errors appear at the commands. */
@@ -82,8 +82,8 @@ function corkPerTurn(stream: Socket): void {
 }
 
 /** Waits a short time for the connection; tells whether it is there. A gateway starts without it, too. */
-export async function whenReady(connection: Connection): Promise<boolean> {
-  const endMs = performance.now() + longestStartMs
+export async function whenReady(connection: Connection, timeoutMs: number): Promise<boolean> {
+  const endMs = performance.now() + Math.max(longestStartMs, timeoutMs)
   while (!isReady(connection) && performance.now() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, 10))
   }

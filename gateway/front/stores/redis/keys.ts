@@ -6,6 +6,7 @@ import type {
   Added,
   KeyListener,
   KeyPage,
+  Keys,
   KeyStore,
   Named,
   PageQuery,
@@ -120,7 +121,7 @@ export class RedisKeys implements IndexedKeys {
     }
   }
 
-  add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added> {
+  add(keys: Keys, progress?: (written: number) => void): Promise<Added> {
     return this.#adder.add(keys, progress)
   }
 

@@ -79,7 +79,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
       return [...format.warnings, ...condition.warnings]
     },
     async ready() {
-      if (!(await whenReady(connection))) return
+      if (!(await whenReady(connection, settings.timeoutMs))) return
       await condition.look()
       await format.look()
     },
