@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { beginChecks } from './checks.mjs'
-import { failuresSince } from './failures.mjs'
 import { lanes } from './lanes.mjs'
 import { prepareOrExit } from './prepare.mjs'
+import { run, runAll } from './runs.mjs'
 import { root } from './shared.mjs'
 import { findTestTools } from './test-tools.mjs'
 
@@ -18,18 +17,16 @@ const isChecked = files.length === 0 || word === 'quick'
 await prepareOrExit({ forTests: true })
 const checked = isChecked ? beginChecks({ isQuick: word === 'quick' }) : () => true
 if (word !== 'quick') await findTestTools()
-const startMs = Date.now()
 process.stdout.write('# tap\n')
 const tap = join(root, 'node_modules/tap/dist/esm/run.mjs')
-const [code] = await once(
-  spawn(process.execPath, [tap, ...files], { cwd: root, stdio: 'inherit' }),
-  'exit',
-)
+// At a terminal tap draws its own report, and there is nothing to read.
+const stdio = ['inherit', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit']
+const start = (...args) => spawn(process.execPath, [tap, ...args], { cwd: root, stdio })
+const hasPassed =
+  files.length === 0 ? await runAll(start) : (await run(() => start(...files))).isFine
 const isFine = await checked()
-if (code !== 0) {
-  for (const failure of failuresSince(startMs)) process.stdout.write(`\n# Failed: ${failure}`)
-} else if (files.length > 0) {
+if (hasPassed && files.length > 0) {
   const left = isChecked ? 'other files' : 'types, style and other files'
   process.stdout.write(`# Left out are ${left}; npm test runs all.\n`)
 }
-process.exit(code === 0 && !isFine ? 1 : (code ?? 1))
+process.exit(hasPassed && isFine ? 0 : 1)
