@@ -4,7 +4,7 @@ import { breathe } from './breathe.ts'
 const usualBatch = 500
 
 /** Items that are sorted or merged in one turn of the loop. */
-const itemsInTurn = 2_000
+const itemsInTurn = 500
 
 /**
  * Items in the order of a text of each, sorted while the event loop runs in between: at once, 100,000 hold it up for 80 ms.

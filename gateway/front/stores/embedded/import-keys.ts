@@ -56,12 +56,12 @@ export class KeyImporter {
     try {
       await this.#removeUnfinished(owner)
       const secrets: NewSecret[] = []
-      for await (const [batch, done] of inBatches(keys)) {
+      for await (const [batch, done] of inBatches(keys, keysAtOnce)) {
         this.#unsyncedStep(owner, () => this.#addRecords(batch))
         secrets.push(...batch.flatMap(secretsOf))
         progress(Math.floor(done / 2))
       }
-      for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash)) {
+      for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash, keysAtOnce)) {
         this.#unsyncedStep(owner, () => this.#addSecrets(batch))
         progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
       }
