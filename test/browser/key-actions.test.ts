@@ -85,7 +85,7 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
 test('what a dialog of the menu did is told also if it was closed meanwhile', async (t, open) => {
   const redis = await startRedis(t)
   t.teardown(() => redis.child().kill('SIGCONT'))
-  const { url, gateway } = await startAdmin(t, { store: `redis: "${redis.url}", timeout: 2s` })
+  const { url, gateway } = await startAdmin(t, { store: `redis: "${redis.url}", timeout: 5s` })
   const { key } = await gateway.key({ name: 'Acme' })
   const page = await open(url, { place: `keys/${key.id}`, expected: /^503 / })
   const dialog = page.getByRole('dialog')

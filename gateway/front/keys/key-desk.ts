@@ -1,10 +1,11 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { sortedBy } from '../../../shared/in-order.ts'
 import type { Noted } from '../records/audit.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { KeyPage, KeyStore, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
-import { importKeys, eachRow, settingsOf } from './import.ts'
+import { eachRow, importKeys, settingsOf } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
@@ -104,7 +105,7 @@ export class KeyDesk {
   }
 
   async #add(keys: readonly Key[]): Promise<void> {
-    const { clash } = await this.#store.add(keys)
+    const { clash } = await this.#store.add(await sortedBy(keys, ({ id }) => id))
     if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
     for (const key of keys) await this.#note('keys.create', null, key)
   }

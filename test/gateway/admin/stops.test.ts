@@ -13,8 +13,8 @@ import { folderOf } from '../../support/folder.ts'
 const routeCount = 1_000
 const keyCount = 10_000
 
-/** The CPU time in ms that the loop may take at once: 10, and twice as much for whoever shares the processor's core. */
-const mostMs = 30
+/** The CPU time in ms that the loop may take at once: 10, and as much for whoever shares the processor's core. */
+const mostMs = 20
 
 /** What else a process does meanwhile, collecting garbage above all, only adds to its longest piece. */
 const rounds = 15

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Key } from '../../keys/key.ts'
 import { inBatches } from '../../../../shared/in-order.ts'
+import type { Key } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { recordOf } from '../../keys/record.ts'
