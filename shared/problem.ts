@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from './node/http.ts'
 import type { Refusal } from './refusal.ts'
 
 /** The type of a refusal as problem details (RFC 9457). */

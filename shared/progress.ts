@@ -1,3 +1,4 @@
+import { withCommas } from './commas.ts'
 /** A terminal, or a file. */
 export type Screen = { write(text: string): unknown; isTTY?: boolean; columns?: number }
 
@@ -29,8 +30,8 @@ export function progressBar(
     if (!isDue && !finished) return
     drawn = percent
     toldAtMs = ticks()
-    const all = total === undefined ? '' : ` of ${total.toLocaleString('en')}`
-    const count = `${done.toLocaleString('en')}${all}`
+    const all = total === undefined ? '' : ` of ${withCommas(total)}`
+    const count = `${withCommas(done)}${all}`
     if (!isTerminal) screen.write(`${label}: ${count}\n`)
     else if (total === undefined) screen.write(`\r${label} ${count}`)
     else {

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from './node/http.ts'
 import type { WindowName } from './windows.ts'
 
 /** Every machine-readable code that an answer can carry, and its HTTP status. */

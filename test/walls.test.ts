@@ -14,7 +14,7 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   {
     from: /^(?!shared\/schema\.ts)/,
     notTo: /^typebox/,
-    because: 'shared/schema.ts makes schemas without loading all of TypeBox',
+    because: 'shared/schema.ts makes schemas without loading TypeBox, of which it has the types',
   },
   {
     from: /^(?!shared\/spans\/)/,
@@ -165,6 +165,18 @@ t.test('OpenTelemetry’s packages are imported when they are needed, never at s
   ) as Record<'optionalDependencies', Record<string, string>>
   const peer = '@opentelemetry/api'
   t.strictSame([...new Set([peer, ...later])].sort(), Object.keys(optionalDependencies).sort())
+  t.end()
+})
+
+t.test('what costs a start much comes by the one file that knows how', (t) => {
+  const code = (file: string): string => readFileSync(join(root, file), 'utf8')
+  const isPage = (file: string): boolean => /\/(?:console|page)\//.test(file)
+  const gates = [join('shared', 'commas.ts'), join('shared', 'node', 'http.ts')]
+  for (const file of files.filter((file) => !gates.includes(file))) {
+    t.notOk(importsOf(file, valuesFrom).includes('node:http'), `${file}: shared/node/http.ts`)
+    if (isPage(file)) continue
+    t.notMatch(code(file), /\.toLocale\w*String|\.localeCompare|\bIntl\./, `${file}: languages`)
+  }
   t.end()
 })
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { METHODS } from 'node:http'
+import { METHODS } from '../../shared/node/http.ts'
 import { inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Refusal } from '../../shared/refusal.ts'
 import { pathOf } from '../../shared/service.ts'

@@ -1,5 +1,5 @@
-import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { ServerResponse, type IncomingMessage } from './http.ts'
 import { hangUp } from './linger.ts'
 
 /** The value that makes Node's parser skip all bytes after a request. */

@@ -1,6 +1,6 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readPastParser, skipBody } from './chunks.ts'
+import { IncomingMessage, ServerResponse } from './http.ts'
 
 /** The most bytes of a refused body that are read, so that its sender gets the answer. */
 const mostBytes = 256 * 1024

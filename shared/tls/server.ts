@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import type { RequestListener, Server, ServerOptions } from 'node:http'
 import {
   createServer as createTlsServer,
   Server as TlsServer,
   type ServerOptions as TlsServerOptions,
 } from 'node:https'
+import { createServer } from '../node/http.ts'
 import type { FollowedTls } from './followed.ts'
 
 /** The time limit of a handshake. */

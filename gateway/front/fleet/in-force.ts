@@ -126,7 +126,14 @@ export function byName(a: Compared, b: Compared): number {
   return inNumbers(a.name, b.name) || (a.id < b.id ? -1 : 1)
 }
 
-const { compare: inNumbers } = new Intl.Collator('en', { numeric: true })
+function inNumbers(a: string, b: string): number {
+  const [first, second] = [padded(a), padded(b)]
+  return first < second ? -1 : first > second ? 1 : 0
+}
+
+function padded(name: string): string {
+  return name.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(20, '0'))
+}
 
 function namesOf(members: readonly SeenMember[]): string {
   if (members.length > mostNamed) return `${members.length} gateways`

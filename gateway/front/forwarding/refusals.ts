@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { loggable } from '../../../shared/log.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 
@@ -14,7 +15,7 @@ export function bodied(method: string): Refusal {
 
 /** A body over the limit of its route. */
 export function tooLarge(limit: number): Refusal {
-  const sentence = `The body is too large. At most ${limit.toLocaleString('en')} bytes are allowed here.`
+  const sentence = `The body is too large. At most ${withCommas(limit)} bytes are allowed here.`
   return new Refusal('payload_too_large', sentence)
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { withCommas } from '../../../shared/commas.ts'
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { usualMethods } from './methods.ts'
 
@@ -49,7 +50,7 @@ const framings = {
 const sentences: Partial<Record<RefusalCode, string>> = {
   http_version_not_supported: 'Use HTTP/1.1.',
   headers_too_large: `A request may have at most ${mostHeaders} headers, 16 KiB in all.`,
-  uri_too_long: `Path and query may have at most ${longestTarget.toLocaleString('en')} characters.`,
+  uri_too_long: `Path and query may have at most ${withCommas(longestTarget)} characters.`,
   not_implemented: 'The only supported Transfer-Encoding is chunked.',
 }
 

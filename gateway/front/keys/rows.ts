@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { limitNames } from '../../../shared/windows.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { KeyMistake } from './mistake.ts'
@@ -88,9 +89,7 @@ function* linesOf(text: Text): Generator<{ content: string; line: number }> {
 /** No row is that long, and a line of 64 MB would hold callers up. */
 function requireShort({ length }: string, line: number): void {
   if (length > longestLine) {
-    throw new KeyMistake(
-      `line ${line} is longer than ${longestLine.toLocaleString('en')} characters`,
-    )
+    throw new KeyMistake(`line ${line} is longer than ${withCommas(longestLine)} characters`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http'
+import { METHODS } from '../../../shared/node/http.ts'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import { hasLimits, mostLimit, type LimitSettings } from '../limits/limit-settings.ts'

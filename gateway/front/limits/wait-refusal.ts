@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { Refusal, type Reason } from '../../../shared/refusal.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { waitText } from '../../../shared/times.ts'
@@ -49,7 +50,7 @@ function holderOf(part: Part | undefined): Refusal['of'] {
 }
 
 function usedUpText(limit: number, window: Window | undefined, part: Part | undefined): string {
-  const many = limit.toLocaleString('en')
+  const many = withCommas(limit)
   if (!part) return `${many} requests ${window?.each} are used up.`
   return part.operation === undefined
     ? `Your key’s cap of ${many} requests ${window?.each} is used up.`

@@ -4,6 +4,7 @@ import type {
   HookHandlerDoneFunction as Done,
   onRequestHookHandler,
 } from 'fastify'
+import { withCommas } from '../../../shared/commas.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import type { Act } from '../acts/act.ts'
@@ -223,7 +224,7 @@ function tooSmall(
 
 function tooExpensive(cost: number, tooDear: TooSmall | undefined): Refusal {
   const { window = shortest, limits = noLimits } = tooDear ?? {}
-  const [points, allowed] = [cost, limitOf(limits, window)].map((each) => each.toLocaleString('en'))
+  const [points, allowed] = [cost, limitOf(limits, window)].map(withCommas)
   return new Refusal(
     'forbidden',
     `This request costs ${points} points; your limit is ${allowed} ${window.each}.`,

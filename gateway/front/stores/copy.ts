@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import type { StoredKey } from '../keys/key.ts'
 import type { QuotaState } from '../limits/quota-state.ts'
 import { isDeprecatedCall } from '../counts/deprecated-calls.ts'
@@ -214,8 +215,7 @@ async function requireNoClash(source: CopySource, goal: CopyGoal): Promise<void>
     clashes.push(...ofBatch.slice(0, mostClashes - clashes.length))
   }
   if (count === 0) return
-  const more =
-    count > clashes.length ? `\nand ${(count - clashes.length).toLocaleString('en')} more` : ''
+  const more = count > clashes.length ? `\nand ${withCommas(count - clashes.length)} more` : ''
   throw new Error(
     `${goal.name} has keys that clash with these, and nothing was written:\n` +
       clashes.map(({ key, why }) => `${key}: ${why}`).join('\n') +
@@ -231,5 +231,5 @@ function bansIn({ conducts }: QuotaState, nowMs: number): number {
 
 /** A count in words, such as `1 key` or `2,000 keys`; empty for 0. */
 export function counted(count: number, one: string, many: string): string[] {
-  return count > 0 ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : []
+  return count > 0 ? [`${withCommas(count)} ${count === 1 ? one : many}`] : []
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import type { BackSettings, SwapSettings } from '../config/config.ts'
 import type { SwapProgress, Measure } from './progress.ts'
 import type { RoundCounts } from './side-counts.ts'
@@ -21,8 +22,8 @@ export function reasonToGoBack(
   const callers = Math.min(back.callers, side.callers.size)
   if (side.failureShare - share > back.errors && side.failed.size >= callers) {
     return (
-      `${percentText(side.failureShare)} of ${count(side.requests)} requests to the new side failed, ` +
-      `${percentText(share)} of ${count(measure.requests)} to the old one`
+      `${percentText(side.failureShare)} of ${withCommas(side.requests)} requests to the new side failed, ` +
+      `${percentText(share)} of ${withCommas(measure.requests)} to the old one`
     )
   }
   const p95Ms = side.times.within(0.95)
@@ -51,8 +52,4 @@ export function isDone(
 
 export function percentText(share: number): string {
   return `${Math.round(share * 1_000) / 10} %`
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en')
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { mostFailures } from './mirror.ts'
 import type { Ending } from './mirrors.ts'
 import type { RouteView } from './route-views.ts'
@@ -30,7 +31,7 @@ export function verdict(
       : []
   if (broken.length > 0) {
     const routesAsked = counted(routes.length, 'route')
-    const requests = `${counted(differ, 'request')} of ${all.toLocaleString('en')}`
+    const requests = `${counted(differ, 'request')} of ${withCommas(all)}`
     return [
       `${url} would break ${broken.length} of ${routesAsked}: ${requests} would be answered otherwise.`,
       ...unasked,
@@ -48,5 +49,5 @@ export function endingText(ended: Exclude<Ending, 'time'>, failure: string | und
 }
 
 function counted(number: number, what: string): string {
-  return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
+  return `${withCommas(number)} ${what}${number === 1 ? '' : 's'}`
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
 import { endText } from '../../../shared/times.ts'
 import { holderOf } from '../../front/counts/use.ts'
@@ -103,8 +104,8 @@ function ofWindow({ name }: Window, refusal: KeptRefusal): string {
   const { operation, cap } = holderOf(refusal)
   const points = refusal.cost === 1 ? '' : ' points'
   const ofWhat = operation !== undefined ? ` of ${operation}` : cap ? ' of the key’s cap' : ''
-  const needs = refusal.cost <= 1 ? '' : `, and it costs ${count(refusal.cost)}`
-  const sentence = `${count(used)} of ${count(limit)}${points}${ofWhat} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
+  const needs = refusal.cost <= 1 ? '' : `, and it costs ${withCommas(refusal.cost)}`
+  const sentence = `${withCommas(used)} of ${withCommas(limit)}${points}${ofWhat} ${inWindow} were used${needs} (${whoseText(refusal.caller ?? {})}).`
   return `${sentence} ${again(resetMs)}`
 }
 
@@ -150,9 +151,5 @@ function targetOf({ upstream, target }: KeptRefusal): string {
 }
 
 function after({ upstreamMs }: KeptRefusal): string {
-  return upstreamMs === undefined ? '' : `, after ${count(Math.round(upstreamMs))} ms`
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en')
+  return upstreamMs === undefined ? '' : `, after ${withCommas(Math.round(upstreamMs))} ms`
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import type { Window } from '../../../shared/windows.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import type { Bound } from './bound.ts'
@@ -51,22 +52,22 @@ export function unsaidOf(facts: UnsaidFacts): string[] {
       : []),
     ...(temporary > 0
       ? [
-          `Keys with a plan or limits for a time: ${temporary.toLocaleString('en')}. They count with those that stay, so a ` +
+          `Keys with a plan or limits for a time: ${withCommas(temporary)}. They count with those that stay, so a ` +
             'day may be hit by what was allowed for a time.',
         ]
       : []),
     ...(grants > 0
       ? [
-          `Grants of points in these days: ${grants.toLocaleString('en')}, to keys of any plan. Days that they ` +
+          `Grants of points in these days: ${withCommas(grants)}, to keys of any plan. Days that they ` +
             'raised are judged without them.',
         ]
       : []),
     ...(ownLimits > 0
-      ? [`Keys with limits of their own are left out: ${ownLimits.toLocaleString('en')}.`]
+      ? [`Keys with limits of their own are left out: ${withCommas(ownLimits)}.`]
       : []),
     ...(mixedAccounts > 0
       ? [
-          `Accounts that also have keys with other limits: ${mixedAccounts.toLocaleString('en')}. All their keys ` +
+          `Accounts that also have keys with other limits: ${withCommas(mixedAccounts)}. All their keys ` +
             'share one count, so a day of theirs may be hit by requests that other limits hold for.',
         ]
       : []),

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { windows } from '../../../shared/windows.ts'
 import { endText } from '../../../shared/times.ts'
 import { earnedText } from '../../front/limits/ban-ends.ts'
@@ -81,7 +82,7 @@ function limitsOfPlans(old: Facts['old'], now: Facts['now']): string | undefined
     const [before, after] = [old[place], now[place]]
     if (!window || typeof before !== 'number' || typeof after !== 'number') return undefined
     const verb = after > before ? 'raised' : 'lowered'
-    return `${verb} ${plan} to ${after.toLocaleString('en')} ${window.each}`
+    return `${verb} ${plan} to ${withCommas(after)} ${window.each}`
   })
   return changes.length > 0 && changes.every((each) => each !== undefined)
     ? changes.join(' and ')
@@ -109,7 +110,7 @@ function until(words: string, end: unknown): string {
 
 function used(window: unknown): string {
   const { used } = membersOf(window)
-  return `${typeof used === 'number' ? used.toLocaleString('en') : 'unknown'} used`
+  return `${typeof used === 'number' ? withCommas(used) : 'unknown'} used`
 }
 
 function usedText(standing: Record<string, unknown>): string {
@@ -139,7 +140,7 @@ function why({ why }: Record<string, unknown>): string {
 }
 
 function counted(number: unknown, noun: string): string {
-  return `${typeof number === 'number' ? number.toLocaleString('en') : text(number)} ${noun}${number === 1 ? '' : 's'}`
+  return `${typeof number === 'number' ? withCommas(number) : text(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
 function text(value: unknown): string {

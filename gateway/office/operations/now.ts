@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { printable } from '../../../shared/printable.ts'
 import { timeText } from '../../../shared/times.ts'
 import { windows } from '../../../shared/windows.ts'
@@ -63,7 +64,7 @@ function sums({ lastMinute, range }: Picture): string {
   const heads = ['', 'LAST MINUTE', ...(range ? [range.name.toUpperCase()] : [])]
   const rows = counts.map(([label, count]) => [
     label,
-    ...columns.map((each) => count(each).toLocaleString('en')),
+    ...columns.map((each) => withCommas(count(each))),
   ])
   const own = ['own p50, p99', ...columns.map((each) => timesText(each.own))]
   const upstream = ['backend p50, p99', ...columns.map((each) => timesText(each.upstream))]
@@ -78,7 +79,7 @@ function routes({ routes }: Picture): string {
   if (routes.length === 0) return ''
   const rows = routes.map(({ route, requests, refused, failed, ...times }) => [
     route,
-    ...[requests, refused, failed].map((count) => count.toLocaleString('en')),
+    ...[requests, refused, failed].map(withCommas),
     timesText(times),
   ])
   return aligned([['ROUTE', 'REQUESTS IN 15 MINUTES', 'REFUSED', 'FAILED', 'P50, P99'], ...rows])
@@ -99,7 +100,7 @@ function refusedKeys({ refusedKeys }: Picture): string {
     `${key} (${name})`,
     plan,
     window ?? 'other',
-    count.toLocaleString('en'),
+    withCommas(count),
   ])
   return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
+import { Compile } from 'typebox/schema'
 import { parseDocument, visit } from 'yaml'
 import { changeOf, differencesOf } from '../../../gateway/office/config/diff.ts'
 import { jsonSchema } from '../../../gateway/office/config/json-schema.ts'
@@ -12,6 +13,7 @@ import { NamedFiles } from '../../../gateway/office/config/named-files.ts'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
 import { fileSchema } from '../../../gateway/office/config/schema.ts'
 import { configText } from '../../../gateway/office/config/show.ts'
+import { isOf } from '../../../shared/schema.ts'
 import { pairFor, selfSigned } from '../../support/certificate.ts'
 import {
   environment,
@@ -95,6 +97,34 @@ t.test('differences are named and told as one writes them', (t) => {
     { place: 'quota.path', before: '/v1/quota', after: '/me' },
   ])
   t.equal(changeOf('x', before, before), undefined, 'nothing is nothing to write down')
+  t.end()
+})
+
+t.test('files are checked against the schema as TypeBox checks them', (t) => {
+  const theirs = Compile(fileSchema)
+  const leaves = ['', 'x', '1s', '5', 0, 1, -1, 0.5, true, null, [], ['x'], {}, { x: 1 }]
+  for (const text of everySetting) {
+    const document = parseDocument(text)
+    t.ok(isOf(fileSchema, document.toJS()), 'one of each setting')
+    let [tried, refused] = [0, 0]
+    visit(document, {
+      Scalar: (key, node) => {
+        if (key === 'key') return
+        const before = node.value
+        for (const leaf of leaves) {
+          node.value = leaf
+          const value: unknown = document.toJS()
+          const isSound = isOf(fileSchema, value)
+          if (isSound !== theirs.Check(value))
+            t.fail(`${String(before)} as ${JSON.stringify(leaf)}`)
+          tried++
+          if (!isSound) refused++
+        }
+        node.value = before
+      },
+    })
+    t.ok(refused > 100 && refused < tried, `${refused} of ${tried} are refused`)
+  }
   t.end()
 })
 

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import type { RedisSettings, StoreSettings } from '../../config/config.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
@@ -128,6 +129,6 @@ async function leftBehind(
   for await (const names of keys.names()) if (names.length > 0) return undefined
   return (
     `the configuration names ${redisName(redis)}, which has no keys, while ${file} has ` +
-    `${count.toLocaleString('en')}: their callers get 401. To copy them: tollgate store copy --from ${file}`
+    `${withCommas(count)}: their callers get 401. To copy them: tollgate store copy --from ${file}`
   )
 }

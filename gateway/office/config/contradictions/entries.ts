@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http'
+import { METHODS } from '../../../../shared/node/http.ts'
 import { decoded, pathExpression, plainTarget } from '../../../front/http/paths.ts'
 import { methodsOf } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { windows, type ByName, type Window } from '../../../../shared/windows.ts'
 import type { LeftOut } from './logged-request.ts'
 import { noOutcomes, type Outcomes, type Replay } from './replay.ts'
@@ -107,29 +108,28 @@ function agreementView({ agreement: { of, same, first } }: Replay): AgreementVie
 
 /** Sentences about what a replay can't tell, and what it has left out. */
 function unsaid({ planless, planlessKeys, late, counts }: Simulation): string[] {
-  const counted = (count: number): string => count.toLocaleString('en')
   return [
     'Callers would have behaved otherwise: one that is refused waits, or asks again.',
     'All counters are empty at the first line. Grants, resets, lifts and bans by operators are not repeated.',
     'Each request costs what its route in the file costs, or what the log says where it tells no method and path. ' +
       'Accounts and limits of a key’s own are those that it has today.',
     ...(counts.notJson > 0
-      ? [`Left out, because they aren’t JSON: ${counted(counts.notJson)} lines.`]
+      ? [`Left out, because they aren’t JSON: ${withCommas(counts.notJson)} lines.`]
       : []),
     ...(counts.undecided > 0
       ? [
-          `Left out, because their limits were not looked at: ${counted(counts.undecided)} requests.`,
+          `Left out, because their limits were not looked at: ${withCommas(counts.undecided)} requests.`,
         ]
       : []),
     ...(planless > 0
       ? [
-          `Left out: ${counted(planless)} requests of ${counted(planlessKeys)} keys without a plan. ` +
+          `Left out: ${withCommas(planless)} requests of ${withCommas(planlessKeys)} keys without a plan. ` +
             'Name one with --plan.',
         ]
       : []),
     ...(late > 0
       ? [
-          `Not in the order of their time: ${counted(late)} requests, by more than ${windowMs / 1_000} s or ` +
+          `Not in the order of their time: ${withCommas(late)} requests, by more than ${windowMs / 1_000} s or ` +
             'among very many. Each counts at the time of those around it.',
         ]
       : []),

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { settingColumns } from '../../../front/keys/rows.ts'
 import { operation } from '../operation.ts'
 import { aSwitch } from '../parameters.ts'
@@ -35,7 +36,7 @@ export const importKeys = operation({
   },
   json: ({ dryRun, keys }) => (dryRun ? { mistakes: [], keys } : { imported: keys }),
   text: ({ dryRun, keys }) => {
-    const count = keys === 1 ? '1 key' : `${keys.toLocaleString('en')} keys`
+    const count = keys === 1 ? '1 key' : `${withCommas(keys)} keys`
     return dryRun ? `The file has no mistakes: ${count} would be imported.` : `${count} imported.`
   },
 })

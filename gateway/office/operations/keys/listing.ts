@@ -102,5 +102,5 @@ async function* wanted<Item>(
 }
 
 function byAge({ key: a }: KeyInUse, { key: b }: KeyInUse): number {
-  return a.createdAtMs - b.createdAtMs || a.id.localeCompare(b.id)
+  return a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
 }

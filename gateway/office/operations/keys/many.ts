@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -123,7 +124,7 @@ export async function questionAboutMany(
   if (target.dryRun || oneKeyOf(target)) return undefined
   const { changed } = await editMany(context, { ...target, dryRun: true }, edit)
   if (changed.length === 0) return undefined
-  const many = changed.length === 1 ? '1 key' : `${changed.length.toLocaleString('en')} keys`
+  const many = changed.length === 1 ? '1 key' : `${withCommas(changed.length)} keys`
   return `${verb} ${many} of the account ${target.account}?`
 }
 
@@ -151,7 +152,7 @@ function difference(
 /** The text for people. */
 export function manyText({ dryRun, changed, skipped, left }: ManyEdited): string {
   const count = (keys: readonly unknown[], one: string, many: string): string =>
-    keys.length === 1 ? `1 key ${one}:` : `${keys.length.toLocaleString('en')} keys ${many}:`
+    keys.length === 1 ? `1 key ${one}:` : `${withCommas(keys.length)} keys ${many}:`
   const why = ({ id, name, why }: Left): string[] => [id, name, why]
   const part = (head: string, rows: readonly string[][]): string[] =>
     rows.length > 0 ? [`${head}\n${aligned(rows)}`] : []

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { endText } from '../../../../shared/times.ts'
 import { dayWindow, longestFirst, windows } from '../../../../shared/windows.ts'
 import type { UsedWindow } from '../key-standing.ts'
@@ -22,7 +23,7 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
       ...(state ? [`${useText(state)} ${when}`] : []),
       ...(ofCap
         ? [
-            `${count((ofCap.limit ?? 0) - (ofCap.remaining ?? 0))} of its cap of ${count(ofCap.limit ?? 0)} ${when}`,
+            `${withCommas((ofCap.limit ?? 0) - (ofCap.remaining ?? 0))} of its cap of ${withCommas(ofCap.limit ?? 0)} ${when}`,
           ]
         : []),
     ]
@@ -38,11 +39,7 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
 
 /** The points used of those that a window includes, and those beyond. */
 function useText({ used, limit, included, beyond = 0 }: UsedWindow): string {
-  if (included === undefined) return `${count(used)} of ${count(limit ?? 0)}`
-  const metered = beyond > 0 ? ` (${count(beyond)} beyond)` : ''
-  return `${count(used)} of ${count(included)} included${metered}`
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en')
+  if (included === undefined) return `${withCommas(used)} of ${withCommas(limit ?? 0)}`
+  const metered = beyond > 0 ? ` (${withCommas(beyond)} beyond)` : ''
+  return `${withCommas(used)} of ${withCommas(included)} included${metered}`
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
@@ -142,17 +143,13 @@ function windowText(
   const { limit, used, reset, included } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
   if (included !== undefined) {
-    const metered = limit === null ? 'all above metered' : `metered up to ${pointsText(limit)}`
-    return `${pointsText(used)} of ${pointsText(included)} included, ${metered} (${origin}), ${until}`
+    const metered = limit === null ? 'all above metered' : `metered up to ${withCommas(limit)}`
+    return `${withCommas(used)} of ${withCommas(included)} included, ${metered} (${origin}), ${until}`
   }
   if (limit === null) return `unlimited (${origin})`
   const parts =
-    granted > 0 ? `: ${pointsText(limit - granted)} + ${pointsText(granted)} granted` : ''
-  return `${pointsText(used)} of ${pointsText(limit)} used (${origin}${parts}), ${until}`
-}
-
-function pointsText(points: number): string {
-  return points.toLocaleString('en')
+    granted > 0 ? `: ${withCommas(limit - granted)} + ${withCommas(granted)} granted` : ''
+  return `${withCommas(used)} of ${withCommas(limit)} used (${origin}${parts}), ${until}`
 }
 
 function valueText(value: unknown): string {

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { whoseText } from '../../explain/sentences.ts'
@@ -138,9 +139,7 @@ export function timelineText(timeline: KeyTimeline): string {
       ? [`Last refused in the minute ${timeText(Date.parse(latest.at))}: ${whyText(latest)}.`]
       : []),
     ...(lines.length === 0 ? ['Nothing was refused, and nothing was changed.'] : []),
-    ...(left > 0
-      ? ['', `${left.toLocaleString('en')} earlier lines are left out; --json has them.`]
-      : []),
+    ...(left > 0 ? ['', `${withCommas(left)} earlier lines are left out; --json has them.`] : []),
     ...(lines.length > 0 ? ['', aligned([['WHEN', 'WHAT', 'WHY'], ...shown.map(rowOf)])] : []),
   ].join('\n')
 }
@@ -157,11 +156,8 @@ function rowOf(line: TimelineLine): string[] {
 function whyText(line: Extract<TimelineLine, { count: number }>): string {
   const { count, reason, operation, cap, limit, used } = line
   const of = operation === undefined ? (cap ? ' of the cap' : '') : ` of ${operation}`
-  const times = `${count.toLocaleString('en')} ${count === 1 ? 'refusal' : 'refusals'}`
-  const window =
-    limit === null
-      ? ''
-      : `: ${(used ?? 0).toLocaleString('en')} of ${limit.toLocaleString('en')} used`
+  const times = `${withCommas(count)} ${count === 1 ? 'refusal' : 'refusals'}`
+  const window = limit === null ? '' : `: ${withCommas(used ?? 0)} of ${withCommas(limit)} used`
   return `${times}, ${reason}${of}${window}`
 }
 

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { nearPart } from '../../foresight/demand.ts'
 import { plansToday, type PlanToday } from '../../foresight/plans-today.ts'
 import { operation } from '../operation.ts'
@@ -23,7 +24,7 @@ function table(plans: readonly PlanToday[]): string {
   const rows = plans.map(({ name, limits, keys, near, admittedToday, refusedToday }) => [
     name,
     limits === null ? 'not in the configuration' : limitsText(limits),
-    ...[keys, near, admittedToday, refusedToday].map((number) => number.toLocaleString('en')),
+    ...[keys, near, admittedToday, refusedToday].map(withCommas),
   ])
   const heads = ['PLAN', 'LIMITS', 'KEYS', 'NEAR', 'ADMITTED TODAY', 'REFUSED TODAY']
   const legend = `NEAR: quotas that came to ${nearPart * 100} % of one of their limits today.`

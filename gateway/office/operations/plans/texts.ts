@@ -1,5 +1,6 @@
 import type { HitQuota, Peaks, PlanPreview, RefusedQuota } from '../../foresight/preview.ts'
 import { limitIn, windowsOf, type LimitsView } from '../../foresight/views.ts'
+import { withCommas } from '../../../../shared/commas.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { memberName, type Window } from '../../../../shared/windows.ts'
 import { aligned } from '../table.ts'
@@ -57,7 +58,7 @@ export function limitsText(limits: LimitsView): string {
 }
 
 function counted(number: number | 'unlimited'): string {
-  return typeof number === 'number' ? number.toLocaleString('en') : number
+  return typeof number === 'number' ? withCommas(number) : number
 }
 
 function leftOut(count: number): string {

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { byLimit, windows } from '../../../../shared/windows.ts'
 import { endText } from '../../../../shared/times.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
@@ -45,7 +46,7 @@ export const grantQuota = operation({
         // A window that is metered without a bound has no limit: its grant adds to the included points.
         const most = window.limit ?? included ?? 0
         const what = window.limit === null ? 'It includes' : 'Its limit is'
-        const [ofMost, ofUsed] = [most, used].map((points) => points.toLocaleString('en'))
+        const [ofMost, ofUsed] = [most, used].map(withCommas)
         return [`${what} ${ofMost} ${each} until ${end}, ${ofUsed} of them used.`]
       })
       .join('\n'),

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import { loggable } from '../../../../shared/log.ts'
 import { printable } from '../../../../shared/printable.ts'
@@ -55,7 +56,7 @@ function memoryText(
     answered === asked
       ? `${answered} ${answered === 1 ? 'gateway keeps' : 'gateways keep'}`
       : `${answered} of ${asked} gateways answer, and keep`
-  return `${who} ${count(kept)} refused or failed answers, all since ${timeText(Date.parse(since))}`
+  return `${who} ${withCommas(kept)} refused or failed answers, all since ${timeText(Date.parse(since))}`
 }
 
 /** What the store has of gateways that haven't answered; empty if that is nothing. */
@@ -64,11 +65,7 @@ function storeText(stored: FoundRefusals['stored']): string {
   const { gateways, kept } = stored
   const which =
     gateways === 1 ? '1 that has stopped or doesn’t' : `${gateways} that have stopped or don’t`
-  return kept === 0 ? '' : `the store has ${count(kept)} of the last day, of ${which} answer`
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en')
+  return kept === 0 ? '' : `the store has ${withCommas(kept)} of the last day, of ${which} answer`
 }
 
 /** Answers with one id for people: one in full, several in a table. */
@@ -124,7 +121,7 @@ function answerText(answer: Explained, nowMs: number): string {
 }
 
 function costText(cost: number, estimate: number): string {
-  return `${count(cost)} ${cost === 1 ? 'point' : 'points'}, estimated ${count(estimate)}`
+  return `${withCommas(cost)} ${cost === 1 ? 'point' : 'points'}, estimated ${withCommas(estimate)}`
 }
 
 const deciders = {
@@ -134,6 +131,6 @@ const deciders = {
 } as const
 
 function windowText({ limit, used, reset }: WindowView, nowMs: number): string {
-  const use = used === null ? 'unknown use' : `${count(used)} used`
-  return `${use} of ${count(limit)}, until ${endText(reset * 1_000, nowMs)}`
+  const use = used === null ? 'unknown use' : `${withCommas(used)} used`
+  return `${use} of ${withCommas(limit)}, until ${endText(reset * 1_000, nowMs)}`
 }

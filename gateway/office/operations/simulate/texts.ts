@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { windowNames, type WindowName } from '../../../../shared/windows.ts'
 import type {
@@ -37,7 +38,7 @@ export function simulationText(simulated: Simulated): string {
     keys.length === 0
       ? 'No key is refused.'
       : aligned([['ID', 'NAME', 'ACCOUNT', 'PLAN', ...heads], ...keyRows]) +
-        (more > 0 ? `\n… and ${counted(more)} more` : ''),
+        (more > 0 ? `\n… and ${withCommas(more)} more` : ''),
     unsaid.join('\n'),
   ].join('\n\n')
 }
@@ -51,8 +52,8 @@ function summary({ lines, requests, allKeys, leftOut, from, to }: Simulated): st
   const time = from && to ? `, ${when(from)} to ${when(to)}` : ''
   const { keyless, free } = leftOut
   return (
-    `${counted(lines)} lines, ${counted(requests)} requests of ${counted(allKeys)} keys${time}; ` +
-    `${counted(keyless)} without a key, ${counted(free)} that cost nothing.`
+    `${withCommas(lines)} lines, ${withCommas(requests)} requests of ${withCommas(allKeys)} keys${time}; ` +
+    `${withCommas(keyless)} without a key, ${withCommas(free)} that cost nothing.`
   )
 }
 
@@ -61,7 +62,7 @@ function agreementText(file: string, agreement: AgreementView): string[] {
   const { of, same, first } = agreement
   // Rounded down: 100 % means all.
   const percent = Math.floor((same / of) * 10_000) / 100
-  const sentence = `${file} agrees with ${percent} % of what was logged (${counted(same)} of ${counted(of)})`
+  const sentence = `${file} agrees with ${percent} % of what was logged (${withCommas(same)} of ${withCommas(of)})`
   if (!first) return [`${sentence}.`]
   const { key, at, logged, replayed } = first
   return [
@@ -88,14 +89,10 @@ function outcomeCells(
 ): string[] {
   const { ban, forbidden } = refused
   const byWindow = shown.map((name) => refused[name] ?? 0)
-  const numbers = [admitted, ...byWindow, ban, forbidden, bans].map(counted)
+  const numbers = [admitted, ...byWindow, ban, forbidden, bans].map(withCommas)
   return [...numbers, firstRefusal === null ? '' : when(firstRefusal)]
 }
 
 function when(iso: string): string {
   return timeText(Date.parse(iso))
-}
-
-function counted(number: number): string {
-  return number.toLocaleString('en')
 }

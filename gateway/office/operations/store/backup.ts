@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { withCommas } from '../../../../shared/commas.ts'
 import { anyText } from '../kinds.ts'
 import { ofCommandLine } from '../operation.ts'
 
@@ -41,7 +42,7 @@ export const backupStore = ofCommandLine({
   },
   text: ({ from, to, keys, bytes }) => {
     const size = `${(bytes / 2 ** 20).toFixed(1)} MiB`
-    const count = `${keys.toLocaleString('en')} ${keys === 1 ? 'key' : 'keys'}`
+    const count = `${withCommas(keys)} ${keys === 1 ? 'key' : 'keys'}`
     return `${from} is backed up in ${to}: ${count}, ${size}.`
   },
 })

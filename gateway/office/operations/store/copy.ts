@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import type { StoreSettings } from '../../../front/config/config.ts'
 import type { Copied } from '../../../front/stores/copy.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
@@ -95,7 +96,7 @@ function tableOf(copied: Copied): string {
     ...(alreadyThere > 0
       ? [[alreadyThere, 'keys that were there already'] as [number, string]]
       : []),
-    [quotas, `quotas: counters and strikes; bans that run: ${bans.toLocaleString('en')}`],
+    [quotas, `quotas: counters and strikes; bans that run: ${withCommas(bans)}`],
     [usage, 'tallies of usage, by key and day'],
     [deprecatedCalls, 'tallies of deprecated calls'],
     [peaks, 'quotas with their highest use by day'],
@@ -104,7 +105,7 @@ function tableOf(copied: Copied): string {
     [audit, 'lines of audit'],
     ...(damaged > 0 ? [[damaged, 'damaged entries left out'] as [number, string]] : []),
   ]
-  const numbers = rows.map(([count]) => count.toLocaleString('en'))
+  const numbers = rows.map(([count]) => withCommas(count))
   const width = Math.max(...numbers.map(({ length }) => length))
   return aligned(rows.map(([, what], i) => [`  ${(numbers[i] ?? '').padStart(width)}`, what]))
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import type { ComparisonView } from '../../compare/comparison-view.ts'
 import { aligned } from '../table.ts'
@@ -13,11 +14,11 @@ export function comparisonText(view: ComparisonView): string {
 function routesText({ routes }: ComparisonView): string {
   const rows = routes.map(({ route, compared, same, breaks, presentMs, wouldBeMs }) => [
     route,
-    counted(compared),
-    counted(same),
+    withCommas(compared),
+    withCommas(same),
     timesText(presentMs),
     timesText(wouldBeMs),
-    breaks.map(({ what, times }) => `${what} (${counted(times)})`).join('; ') || '-',
+    breaks.map(({ what, times }) => `${what} (${withCommas(times)})`).join('; ') || '-',
   ])
   const heads = ['ROUTE', 'COMPARED', 'SAME', 'NOW P50, P95', 'THEN P50, P95', 'WOULD BREAK']
   return aligned([heads, ...rows])
@@ -44,21 +45,17 @@ function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: Compar
   const sample = `${Math.round(share * 1_000_000) / 10_000} % of the requests at ${gateways.join(', ')}`
   const rest =
     others > 0
-      ? `; ${counted(others)} other ${others === 1 ? 'gateway' : 'gateways'} of the store took no part`
+      ? `; ${withCommas(others)} other ${others === 1 ? 'gateway' : 'gateways'} of the store took no part`
       : ''
   const left = [
-    ...(busy > 0 ? [`${counted(busy)} because too many were under way`] : []),
+    ...(busy > 0 ? [`${withCommas(busy)} because too many were under way`] : []),
     ...(unfit > 0
       ? [
-          `${counted(unfit)} whose answers can’t be compared (304, 412, 5xx, events, asked with cookies)`,
+          `${withCommas(unfit)} whose answers can’t be compared (304, 412, 5xx, events, asked with cookies)`,
         ]
       : []),
   ]
   return printable(
     `Drawn: ${sample}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`,
   )
-}
-
-function counted(number: number): string {
-  return number.toLocaleString('en')
 }
