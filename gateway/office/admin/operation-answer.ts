@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { Listed } from '../operations/listed.ts'
 import type { Outcome } from '../operations/operation.ts'
+import { Written } from '../operations/written.ts'
 import type { Form } from '../thread/messages.ts'
 
 /** Answers with an outcome, in the form that the request accepts. */
@@ -24,6 +25,7 @@ export async function answer(
   }
   if (location !== undefined) void reply.code(201).header('location', location)
   const value = json()
+  if (value instanceof Written) return reply.type(types.json).send(value.bytes)
   if (!(value instanceof Listed)) return reply.send(value)
   return reply.type(types.json).send(await begun(value.json()))
 }

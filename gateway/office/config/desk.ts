@@ -43,7 +43,9 @@ export type ConfigDeskOptions = Readonly<{
 export class ConfigDesk {
   readonly #options: ConfigDeskOptions
   #inForce: InForce | undefined
-  #candidate: Loaded | undefined
+  /** What was read last, and the text that was checked last. */
+  #read: Loaded | undefined
+  #checked: Loaded | undefined
 
   constructor(options: ConfigDeskOptions) {
     this.#options = options
@@ -56,18 +58,17 @@ export class ConfigDesk {
   /** Reads the file as it is now. */
   read(): Candidate {
     const { file, environment } = this.#options
-    return this.#candidateOf(readConfig(file, environment))
+    return this.#candidateOf((this.#read = readConfig(file, environment)))
   }
 
   /** Reads a text that may become the file. */
   check(text: string): Candidate {
-    return this.#candidateOf(loadedFrom(text, this.#options.environment, 'body'))
+    return this.#candidateOf((this.#checked = loadedFrom(text, this.#options.environment, 'body')))
   }
 
-  /** A candidate is in force. */
-  adopt(text: string, config: Config): void {
-    const isLatest = this.#candidate?.text === text
-    this.#inForce = isLatest ? this.#candidate : this.#inForceOf({ text, config })
+  /** A candidate is in force. A desk that is new may have begun with it. */
+  adopt(text: string): void {
+    if (this.#known(text) || text !== this.inForce.text) this.#inForce = this.#candidateWith(text)
   }
 
   /** Why settings of a candidate can't come in force: a line each, with its place. */
@@ -84,6 +85,16 @@ export class ConfigDesk {
   view() {
     const { shown, warnings, lineOf } = this.inForce
     return { warnings, config: shown, lines: writtenLines(shown, lineOf) }
+  }
+
+  /** The same in JSON, beside what else an answer says. */
+  writtenView(beside: object): Uint8Array {
+    return new TextEncoder().encode(JSON.stringify({ ...beside, ...this.view() }))
+  }
+
+  /** Whether the file in force says `admin.save`: what it leaves out isn't shown. */
+  saysSave(): boolean {
+    return this.inForce.shown.admin.save !== undefined
   }
 
   /** The text in force with other settings, and the difference with so many lines around it. Throws an `WrongInput`. */
@@ -104,9 +115,14 @@ export class ConfigDesk {
 
   /** The candidate with this text. Another desk may have read it, whose thread has died. */
   #candidateWith(text: string): Loaded {
-    if (this.#candidate?.text === text) return this.#candidate
+    const known = this.#known(text)
+    if (known) return known
     const { file, environment } = this.#options
     return loadedFrom(text, environment, file)
+  }
+
+  #known(text: string): Loaded | undefined {
+    return [this.#read, this.#checked].find((each) => each?.text === text)
   }
 
   /** The configuration in force. The files that it names may have changed since, and aren't read. */
@@ -118,7 +134,6 @@ export class ConfigDesk {
   }
 
   #candidateOf(loaded: Loaded): Candidate {
-    this.#candidate = loaded
     const { config, text, sharedHash, warnings, shown } = loaded
     const { inForce } = this
     return {
@@ -145,6 +160,8 @@ export const deskQuestions = [
   'faultLines',
   'withNames',
   'view',
+  'writtenView',
+  'saysSave',
   'edit',
   'lostVariables',
 ] as const satisfies readonly (keyof ConfigDesk)[]

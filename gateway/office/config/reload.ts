@@ -1,4 +1,5 @@
 import type { Config } from '../../front/config/config.ts'
+import { breathe } from '../../../shared/breathe.ts'
 import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { fixedSections } from './diff.ts'
@@ -156,11 +157,12 @@ export class Reloader {
       if (this.#isInForce(candidate)) return report('unchanged', { mistakes: undefined })
       await this.requireChangeable(candidate)
       const config = frozen(candidate.config)
+      await breathe()
       await change(config)
       this.#config = config
       this.#text = candidate.text
       // A desk that is gone has a successor, which begins with these.
-      await desk('adopt', candidate.text, config).catch(() => undefined)
+      await desk('adopt', candidate.text).catch(() => undefined)
       return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
       // The desk has no answer: nothing is known of the file.

@@ -4,6 +4,7 @@ import type { Environment } from '../config/variables.ts'
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
 import type { Content, Given, Parameters } from './parameter.ts'
 import type { Role } from './role.ts'
+import type { Written } from './written.ts'
 import { WrongInput } from '../wrong-input.ts'
 
 export { WrongInput }
@@ -182,15 +183,20 @@ export function operation<const All extends Parameters, Result, Json = Result>(
 
 /** An operation that needs a running gateway. The command line asks the gateway at its admin address. */
 export function ofGateway<const All extends Parameters, Result>(
-  definition: Omit<Definition<All, Result, Result, GatewayContext>, 'json'> &
+  definition: Omit<Definition<All, Result, Result, GatewayContext>, 'json' | 'run'> &
     AtEndpoints &
-    Readonly<{ watch?: Watch<Given<All>>; progress?: (result: Result) => Progress }>,
+    Readonly<{
+      run: (context: GatewayContext, values: Given<All>) => Promise<Result | Written<Result>>
+      watch?: Watch<Given<All>>
+      progress?: (result: Result) => Progress
+    }>,
 ): Answering<Result> {
   const { watch, progress, isRefused } = definition
   const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
     definition.text(json as Result, context)
   return {
-    ...untyped(definition),
+    // Its texts are made of the JSON that it answered.
+    ...untyped(definition as Definition<All, Result, Result, GatewayContext>),
     where: 'gateway',
     at: definition.at,
     watch: watch && ((context, values, heard) => watch(context, values as Given<All>, heard)),

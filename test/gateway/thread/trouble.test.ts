@@ -121,11 +121,11 @@ t.test('a desk knows a candidate of another one by its text', async (t) => {
     return askHere(new ConfigDesk({ file, environment, ...inForce }))
   })
   if (!one || !other) throw new Error('there are two desks')
-  const { text, config } = await one('read')
+  const { text } = await one('read')
   t.strictSame(await other('faultLines', text, [[['plans', 'free'], 'is wrong']]), [
     `${file}:1:16: plans.free is wrong`,
   ])
-  await other('adopt', text, config)
+  await other('adopt', text)
   t.match(await other('view'), { config: { plans: { free: { perMinute: 50 } } } })
   t.equal((await other('read')).change, undefined)
 })

@@ -1,6 +1,6 @@
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { ofGateway } from '../operation.ts'
-import { configInForce, stateText } from './running.ts'
+import { inForce, mistakesIn, stateText } from './running.ts'
 
 export const reloadConfig = ofGateway({
   name: 'config reload',
@@ -13,9 +13,8 @@ export const reloadConfig = ofGateway({
   role: 'all',
   run: async ({ reloader, by }) => {
     const result = await reloader.reload(by)
-    const inForce = await configInForce(reloader)
-    if (result !== 'refused') return { result, ...inForce }
-    const mistakes = inForce.mistakes.join('; ')
+    if (result !== 'refused') return inForce(reloader, { result })
+    const mistakes = mistakesIn(reloader.state).join('; ')
     throw new KeyMistake(
       `the file is refused, and the configuration before stays in force: ${mistakes}`,
       'conflict',

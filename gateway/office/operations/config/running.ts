@@ -1,7 +1,9 @@
 import { timeText } from '../../../../shared/times.ts'
-import type { Reloader } from '../../config/reload.ts'
+import type { ConfigDesk } from '../../config/desk.ts'
+import type { ConfigState, Reloader } from '../../config/reload.ts'
 import { configText } from '../../config/show.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
+import { Written } from '../written.ts'
 import { howToSave, saveFault, savingOf } from './savable.ts'
 
 export const runningConfig = ofGateway({
@@ -11,10 +13,9 @@ export const runningConfig = ofGateway({
   parameters: {},
   role: 'read',
   run: async (context) => {
-    const inForce = await configInForce(context.reloader)
-    const saving = savingOf(context.config, inForce.config)
+    const saving = await savingOf(context)
     const unsavable = saving.on ? ((await saveFault(context)) ?? null) : howToSave(saving)
-    return { ...inForce, saving, unsavable }
+    return inForce(context.reloader, { saving, unsavable })
   },
   text: ({ saving, ...inForce }) =>
     `${stateText(inForce)}\n${saving.why}.\n\n${configText(inForce.config).trimEnd()}`,
@@ -22,19 +23,31 @@ export const runningConfig = ofGateway({
 
 export type RunningConfig = AnswerOf<typeof runningConfig>
 
+type State = Readonly<{
+  file: string
+  hash: string
+  loadedAt: string
+  mistakes: readonly string[]
+}>
+
 /** The configuration in force, and the mistakes of the file as it is now. */
-export async function configInForce({ state, desk }: Reloader) {
-  const { file, hash, loadedAtMs, mistakes } = state
-  return {
-    file,
-    hash,
-    loadedAt: new Date(loadedAtMs).toISOString(),
-    mistakes: mistakes?.split('\n') ?? [],
-    ...(await desk('view')),
-  }
+export type ConfigInForce = State & ReturnType<ConfigDesk['view']>
+
+/** The same as an answer, beside what else it says. */
+export async function inForce<Beside extends object>(
+  { state, desk }: Pick<Reloader, 'state' | 'desk'>,
+  beside: Beside,
+): Promise<Written<Beside & ConfigInForce>> {
+  const { file, hash, loadedAtMs } = state
+  const loadedAt = new Date(loadedAtMs).toISOString()
+  const own: State = { file, hash, loadedAt, mistakes: mistakesIn(state) }
+  return new Written(await desk('writtenView', { ...beside, ...own }))
 }
 
-export type ConfigInForce = Awaited<ReturnType<typeof configInForce>>
+/** The mistakes of a file that isn't in force. */
+export function mistakesIn({ mistakes }: ConfigState): readonly string[] {
+  return mistakes?.split('\n') ?? []
+}
 
 /** The file and time of the configuration in force, and the mistakes that keep a later one out. */
 export function stateText({ file, hash, loadedAt, mistakes, warnings }: ConfigInForce): string {

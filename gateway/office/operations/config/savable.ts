@@ -1,4 +1,3 @@
-import type { Config } from '../../../front/config/config.ts'
 import { replaceFault } from '../../config/replace-file.ts'
 import type { SeenMember } from '../../../front/fleet/store.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
@@ -7,13 +6,13 @@ import type { GatewayContext } from '../context.ts'
 /** Whether operators may read and save the file here, and why. */
 export type Saving = Readonly<{ on: boolean; why: string }>
 
-/** Whether operators may read and save the file here, and why. In the shown form, a setting is absent that the file leaves out. */
-export function savingOf(
-  { admin: { save }, store }: Pick<Config, 'admin' | 'store'>,
-  shown: Readonly<{ admin: Readonly<{ save?: boolean }> }>,
-): Saving {
+type Configured = Pick<GatewayContext, 'config' | 'reloader'>
+
+export async function savingOf({ config, reloader }: Configured): Promise<Saving> {
+  const { save } = config.admin
+  const { store } = config
   const is = `admin.save is ${save ? 'on' : 'off'}`
-  if (shown.admin.save !== undefined) return { on: save, why: `${is}, because the file says so` }
+  if (await reloader.desk('saysSave')) return { on: save, why: `${is}, because the file says so` }
   const usual = save
     ? 'the store is embedded and only this machine reaches admin.host'
     : store.redis
@@ -23,13 +22,9 @@ export function savingOf(
 }
 
 /** Refuses to read or save the file where that is off. */
-export async function requireSaving({
-  config,
-  reloader,
-}: Pick<GatewayContext, 'config' | 'reloader'>): Promise<void> {
-  if (config.admin.save) return
-  const { config: shown } = await reloader.desk('view')
-  throw new KeyMistake(howToSave(savingOf(config, shown)), 'forbidden')
+export async function requireSaving(context: Configured): Promise<void> {
+  if (context.config.admin.save) return
+  throw new KeyMistake(howToSave(await savingOf(context)), 'forbidden')
 }
 
 /** Why nobody may save the file here, and how to change that. */

@@ -6,7 +6,7 @@ import { entityTag } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { configTypes } from '../parameters.ts'
 import { conflict } from './file.ts'
-import { configInForce, stateText } from './running.ts'
+import { inForce, mistakesIn, stateText } from './running.ts'
 import { requireSaving, saveFault } from './savable.ts'
 
 export const saveConfig = ofGateway({
@@ -39,9 +39,8 @@ export const saveConfig = ofGateway({
     }
     const text = file.read()
     const result = await reloader.save(by, () => write(context, text, over))
-    const inForce = await configInForce(reloader)
-    if (result !== 'refused') return { result, ...inForce }
-    const mistakes = inForce.mistakes.join('; ')
+    if (result !== 'refused') return inForce(reloader, { result })
+    const mistakes = mistakesIn(reloader.state).join('; ')
     throw new KeyMistake(
       `the file is saved but refused, and the configuration before stays in force: ${mistakes}`,
       'conflict',
