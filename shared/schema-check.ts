@@ -52,20 +52,19 @@ const words: Readonly<Record<string, (said: never, schema: Schema) => Check>> = 
       (additionalItems !== false || (value as unknown[]).length <= checks.length)
   },
   minProperties: (said: number) => (value) => Object.keys(value as object).length >= said,
-  required: (said: readonly string[]) => (value) =>
-    said.every((name) => Object.hasOwn(value as object, name)),
   properties: (said: Members, { required = [] }) => {
     const members = Object.entries(said).map(([name, member]) => {
-      const check = checkOf(member)
-      // A member that may be missing may be there without a value.
-      return (required as string[]).includes(name)
-        ? ([name, check] as const)
-        : ([name, (value: unknown) => value === undefined || check(value)] as const)
+      if (name in Object.prototype) fail(`a member ${name}, which every object has`)
+      return { name, check: checkOf(member), isRequired: (required as string[]).includes(name) }
     })
-    return (value) =>
-      members.every(
-        ([name, check]) => !Object.hasOwn(value as object, name) || check((value as Entries)[name]),
-      )
+    return (value) => {
+      for (const { name, check, isRequired } of members) {
+        const member = (value as Entries)[name]
+        // A member that may be missing may be there without a value.
+        if (member === undefined ? isRequired : !check(member)) return false
+      }
+      return true
+    }
   },
   patternProperties: (said: Members) => {
     const members = Object.entries(said).map(
@@ -99,9 +98,16 @@ export function checkOf(schema: object): Check {
   const all = Object.entries(words)
     .filter(([word]) => said[word] !== undefined)
     .map(([word, make]) => make(said[word] as never, said))
-  const check: Check = (value) => all.every((check) => check(value))
+  const check = bothOf(all)
   checks.set(schema, check)
   return check
+}
+
+/** All of some checks as one. */
+function bothOf([one = () => true, ...others]: readonly Check[]): Check {
+  if (others.length === 0) return one
+  const other = bothOf(others)
+  return (value) => one(value) && other(value)
 }
 
 function fail(word: string): never {

@@ -3,19 +3,17 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /** Ranges of addresses, written as single addresses or in CIDR form. */
 export class Ranges {
-  readonly #list = new BlockList()
-  readonly #isEmpty: boolean
+  /** None where there are no ranges: a collection of garbage looks at each list, and most keys have no ranges. */
+  #list: BlockList | undefined
 
   /** Throws a sentence about the first invalid range. */
   constructor(ranges: readonly string[]) {
-    this.#isEmpty = ranges.length === 0
     for (const range of ranges) this.#add(range)
   }
 
   /** Whether an address is in one of the ranges. A text that isn't an address is in none. */
   has(address: string): boolean {
-    if (this.#isEmpty) return false
-    return this.#list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+    return this.#list?.check(address, isIPv6(address) ? 'ipv6' : 'ipv4') ?? false
   }
 
   #add(range: string): void {
@@ -28,6 +26,7 @@ export class Ranges {
         `"${range}" is neither an address nor a range such as 10.0.0.0/8 or 2001:db8::/32`,
       )
     }
+    this.#list ??= new BlockList()
     this.#list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4')
   }
 }

@@ -44,8 +44,8 @@ export class KeyDirectory {
   readonly #meters: DirectoryOptions['meters']
   /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
   #hashes: BloomFilter | undefined
-  /** The changes since the reading of hashes began; `undefined` while none is read. */
-  #changesMeanwhile: StoredKey[] | undefined
+  /** The hashes of keys that changed since the reading of hashes began; `undefined` while none is read. */
+  #hashesMeanwhile: string[] | undefined
   /** Look-ups that are under way, by token. */
   readonly #pending = new Map<string, Promise<LookUp>>()
   #closed = false
@@ -203,10 +203,12 @@ export class KeyDirectory {
   #apply(keys: readonly StoredKey[]): void {
     for (const stored of keys) {
       this.#cache.update(stored)
-      for (const { hash } of stored.key.secrets) this.#hashes?.add(hash)
+      for (const { hash } of stored.key.secrets) {
+        this.#hashes?.add(hash)
+        this.#hashesMeanwhile?.push(hash)
+      }
     }
-    this.#changesMeanwhile?.push(...keys)
-    if (this.#hashes?.isFull && !this.#changesMeanwhile) void this.#learnHashes()
+    if (this.#hashes?.isFull && !this.#hashesMeanwhile) void this.#learnHashes()
   }
 
   /**
@@ -214,7 +216,7 @@ export class KeyDirectory {
    * filter serves until the larger one is complete.
    */
   async #learnHashes(): Promise<void> {
-    const changes: StoredKey[] = (this.#changesMeanwhile = [])
+    const meanwhile: string[] = (this.#hashesMeanwhile = [])
     try {
       const hashes: string[] = []
       for await (const batch of this.#store.names()) {
@@ -222,20 +224,25 @@ export class KeyDirectory {
         for (const hash of batch) hashes.push(hash)
       }
       const filter = new BloomFilter(Math.max(8_192, hashes.length * 2))
-      for (let i = 0; i < hashes.length; i++) {
-        filter.add(hashes[i] ?? '')
-        // Lets the gateway serve requests: a million hashes take half a second in all.
-        if (i % 5_000 === 4_999) await breathe()
-      }
+      await addAll(filter, hashes)
+      await addAll(filter, meanwhile)
       // A later reading, of a store that was emptied meanwhile, counts instead.
-      if (this.#changesMeanwhile !== changes) return
+      if (this.#hashesMeanwhile !== meanwhile) return
       this.#hashes = filter
-      this.#changesMeanwhile = undefined
-      this.#apply(changes)
+      this.#hashesMeanwhile = undefined
+      if (filter.isFull) void this.#learnHashes()
     } catch {
       // The watch reports the outage. The filter only matters in floods, so it can wait.
-      if (this.#closed || this.#changesMeanwhile !== changes) return
+      if (this.#closed || this.#hashesMeanwhile !== meanwhile) return
       setTimeout(() => void this.#learnHashes(), relearnMs).unref()
     }
+  }
+}
+
+/** Adds hashes, and those that come meanwhile. Requests are served in between: a million take half a second in all. */
+async function addAll(filter: BloomFilter, hashes: readonly string[]): Promise<void> {
+  for (let i = 0; i < hashes.length; i++) {
+    filter.add(hashes[i] ?? '')
+    if (i % 1_000 === 999) await breathe()
   }
 }

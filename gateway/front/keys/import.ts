@@ -30,7 +30,7 @@ export async function importKeys(
   { store, plans, clock, isDryRun = false }: ImportOptions,
   progress?: (written: number, total: number) => void,
 ): Promise<number> {
-  const lineByHash = new Map<string, number>()
+  const lineByHash = new LineByHash()
   const keys = new PackedKeys()
   const mistakes = await eachRow(text, importColumns, (row) => {
     const hash = hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined)
@@ -109,11 +109,28 @@ function importedKey(
   return key
 }
 
+/** Lines by their hashes, in a map for each first character: one of 100,000 grows now and then, for 20 ms each time. */
+class LineByHash {
+  readonly #maps = new Map<string, Map<string, number>>()
+
+  get(hash: string): number | undefined {
+    return this.#maps.get(hash.charAt(0))?.get(hash)
+  }
+
+  set(hash: string, line: number): void {
+    const start = hash.charAt(0)
+    const map = this.#maps.get(start)
+    if (map) map.set(hash, line)
+    else this.#maps.set(start, new Map([[hash, line]]))
+  }
+
+  *[Symbol.iterator](): Generator<[hash: string, line: number]> {
+    for (const map of this.#maps.values()) yield* map
+  }
+}
+
 /** The rows whose tokens are in the store already. */
-async function takenIn(
-  store: KeyStore,
-  lineByHash: ReadonlyMap<string, number>,
-): Promise<RowMistake[]> {
+async function takenIn(store: KeyStore, lineByHash: LineByHash): Promise<RowMistake[]> {
   const message = 'this token is in the store already'
   const taken: RowMistake[] = []
   for await (const [some] of inBatches(lineByHash, rowsAtOnce)) {

@@ -81,17 +81,27 @@ function checkOf(text: string): string {
   return check
 }
 
-/** Used again and again: collections would look at each of 100,000 buffers. */
-const random = new Uint8Array(secretLength)
+/** Random bytes, many at a time: to ask for those of one id takes longer than all else of it. */
+const random = new Uint8Array(4_096)
+let used = random.length
+
+/** A random byte that nobody has had; it is wiped out. */
+function randomByte(): number {
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  const byte = random[used] ?? 0
+  random[used++] = 0
+  return byte
+}
 
 /** Random letters and digits, all equally likely: bytes from 248 (4 × 62) on are skipped. */
 function randomText(length: number): string {
   let text = ''
   while (text.length < length) {
-    for (const byte of randomFillSync(random)) {
-      if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62)
-    }
+    const byte = randomByte()
+    if (byte < 248) text += alphabet.charAt(byte % 62)
   }
-  random.fill(0)
   return text
 }
