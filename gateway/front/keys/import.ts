@@ -112,6 +112,7 @@ function importedKey(
 /** Lines by their hashes, in a map for each first character: one of 100,000 grows now and then, for 20 ms each time. */
 class LineByHash {
   readonly #maps = new Map<string, Map<string, number>>()
+  readonly #hashes: string[] = []
 
   get(hash: string): number | undefined {
     return this.#maps.get(hash.charAt(0))?.get(hash)
@@ -122,10 +123,12 @@ class LineByHash {
     const map = this.#maps.get(start)
     if (map) map.set(hash, line)
     else this.#maps.set(start, new Map([[hash, line]]))
+    this.#hashes.push(hash)
   }
 
+  /** All in the order of their lines. */
   *[Symbol.iterator](): Generator<[hash: string, line: number]> {
-    for (const map of this.#maps.values()) yield* map
+    for (const hash of this.#hashes) yield [hash, this.get(hash) ?? 0]
   }
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { importKeys } from '../../../gateway/front/keys/import.ts'
+import { RowMistakes } from '../../../gateway/front/keys/row-mistakes.ts'
 import { rowsIn } from '../../../gateway/front/keys/rows.ts'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
@@ -98,6 +99,15 @@ t.test('importing', async (t) => {
     t.equal(await into(`token,plan,name\n${lines.join('\n')}`), 20_000)
     t.comment(`${((performance.now() - started) / 1000).toFixed(1)} s`)
     t.equal(store.find(hashOf('token-of-row-19999'))?.key.name, 'Row 19999')
+    const again = await into(`token,plan,name\n${lines.join('\n')}`).catch(
+      (error: unknown) => error,
+    )
+    const told = again instanceof RowMistakes ? again.mistakes : []
+    t.equal(told.length, 1_000)
+    t.ok(
+      told.every(({ line }, i) => line === i + 2),
+      'of tokens that are there already, the first lines are told',
+    )
   })
   t.equal([...rowsIn(['token,plan\na,b\n'])][0]?.line, 2)
   const text = '\ufefftoken,plan\r\na,b\r\n\nc,d'
