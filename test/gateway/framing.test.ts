@@ -132,7 +132,7 @@ t.test(
 )
 
 t.test('what comes before any stage counts against the address as well', async (t) => {
-  const { url } = await startGateway(t, { more: 'strangers: { perMinute: 3, perDay: 1000 }' })
+  const { url } = await startGateway(t, { more: 'strangers: { perMinute: 1000, perDay: 3 }' })
   const asks = [
     'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n',
     'nonsense\r\n\r\n',
@@ -153,7 +153,7 @@ t.test(
   { skip: !hasIPv6 && 'this machine has no IPv6' },
   async (t) => {
     const { app } = await startGateway(t, {
-      more: 'strangers: { perMinute: 3, perDay: 1000 }\ntrustedProxies: [127.0.0.9]',
+      more: 'strangers: { perMinute: 1000, perDay: 3 }\ntrustedProxies: [127.0.0.9]',
     })
     // A listener for both: who comes by IPv4 has an address such as ::ffff:127.0.0.1.
     const second = createServer((socket) => app.server.emit('connection', socket))
@@ -174,7 +174,7 @@ t.test(
 
 t.test('a malformed URL counts against the caller, not against its proxy', async (t) => {
   const { url } = await startGateway(t, {
-    more: 'strangers: { perMinute: 2, perDay: 1000 }\ntrustedProxies: [127.0.0.0/8]',
+    more: 'strangers: { perMinute: 1000, perDay: 2 }\ntrustedProxies: [127.0.0.0/8]',
   })
   const ask = async (path: string, forwarded: string) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`
