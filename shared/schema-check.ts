@@ -21,7 +21,7 @@ const types: Readonly<Record<string, Check>> = {
 
 /**
  * The words of the schemas that `schema.ts` makes, in the order in which they are checked: `type` comes first, and the others
- * may rely on it. Words that aren't here, such as `description`, say nothing about a value.
+ * may rely on it. `required` belongs to `properties`. Others, such as `description`, say nothing about a value.
  */
 const words: Readonly<Record<string, (said: never, schema: Schema) => Check>> = {
   type: (said: string) => types[said] ?? fail(`type ${said}`),
@@ -88,6 +88,12 @@ const words: Readonly<Record<string, (said: never, schema: Schema) => Check>> = 
     said.every(({ check }) => check(value)),
 }
 
+/** Words of JSON schemas that would say something, but that nobody checks. */
+const unchecked = (
+  'allOf contains dependentRequired exclusiveMaximum format if maxLength maxProperties multipleOf not oneOf ' +
+  'prefixItems propertyNames uniqueItems $ref'
+).split(' ')
+
 const checks = new WeakMap<object, Check>()
 
 /** The check of a schema, which is made once. */
@@ -95,6 +101,7 @@ export function checkOf(schema: object): Check {
   const known = checks.get(schema)
   if (known) return known
   const said = schema as Schema
+  for (const word of unchecked) if (said[word] !== undefined) fail(word)
   const all = Object.entries(words)
     .filter(([word]) => said[word] !== undefined)
     .map(([word, make]) => make(said[word] as never, said))
@@ -111,5 +118,5 @@ function bothOf([one = () => true, ...others]: readonly Check[]): Check {
 }
 
 function fail(word: string): never {
-  throw new Error(`No schema says ${word}`)
+  throw new Error(`a schema can’t say ${word} here: shared/schema-check.ts doesn’t check it`)
 }

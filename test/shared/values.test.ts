@@ -168,6 +168,8 @@ t.test('schemas are those that TypeBox makes, and are checked as TypeBox does', 
     }
   }
   t.ok(refused > members.length, `${refused} are refused, here and there`)
+  const long = own.String({ maxLength: 5 })
+  t.throws(() => isOf(long, 'x'), /can’t say maxLength/, 'no word is left unchecked in silence')
   t.end()
 })
 

@@ -43,7 +43,7 @@ export type ConfigDeskOptions = Readonly<{
 export class ConfigDesk {
   readonly #options: ConfigDeskOptions
   #inForce: InForce | undefined
-  /** What was read last, and the text that was checked last. */
+  /** The file as it was read last, and the text that was checked last. */
   #read: Loaded | undefined
   #checked: Loaded | undefined
 

@@ -8,6 +8,7 @@ export type Saving = Readonly<{ on: boolean; why: string }>
 
 type Configured = Pick<GatewayContext, 'config' | 'reloader'>
 
+/** Whether operators may read and save the file here, and why. */
 export async function savingOf({ config, reloader }: Configured): Promise<Saving> {
   const { save } = config.admin
   const { store } = config
