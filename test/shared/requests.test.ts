@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
+import { hmacBy } from '../../shared/hmac.ts'
 import { rawRefusal, Refusal, refusalFrom, statusByCode } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
 import {
@@ -9,6 +10,17 @@ import {
   signatureChecker,
   signer,
 } from '../../shared/signature.ts'
+
+t.test('an HMAC is the one that Node makes', (t) => {
+  for (const secret of ['', 's', 'é'.repeat(32), 'é'.repeat(33), 'x'.repeat(64), 'x'.repeat(65)]) {
+    const hmac = hmacBy(secret)
+    for (const text of ['', 'a\nb', 'ü\u0000😀\ud800', 'y'.repeat(20_000), 'a\nb']) {
+      const expected = createHmac('sha256', secret).update(text).digest('hex')
+      t.equal(hmac(text), expected, `${secret.length} and ${text.length} characters`)
+    }
+  }
+  t.end()
+})
 
 t.test('signatures', (t) => {
   const request = {
