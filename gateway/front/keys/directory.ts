@@ -243,6 +243,6 @@ export class KeyDirectory {
 async function addAll(filter: BloomFilter, hashes: readonly string[]): Promise<void> {
   for (let i = 0; i < hashes.length; i++) {
     filter.add(hashes[i] ?? '')
-    if (i % 1_000 === 999) await breathe()
+    if (i % 250 === 249) await breathe()
   }
 }

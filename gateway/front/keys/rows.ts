@@ -4,7 +4,7 @@ import { readerOf, Type } from '../../../shared/schema.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** A text in pieces, which are cut anywhere. */
-export type Text = readonly string[]
+export type Text = Iterable<string>
 
 /** One row of a file of keys: its texts, by column of CSV or member of JSON. */
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>

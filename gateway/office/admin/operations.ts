@@ -12,7 +12,7 @@ import type { OperatedGateway } from '../office.ts'
 import { nameOf } from '../config/check.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
-import { addWithTypes, requireNothing, piecesOf, textOf } from './body.ts'
+import { addWithTypes, contentOf, requireNothing } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
 import { type Operator } from './token.ts'
@@ -44,7 +44,7 @@ type ReadGiven = (request: FastifyRequest) => Record<string, unknown>
 export function addOperations(app: FastifyInstance, options: OperationsOptions): void {
   for (const operation of operations) {
     if (!('at' in operation)) continue
-    const content = contentOf(operation)
+    const content = contentParameterOf(operation)
     for (const endpoint of operation.at) {
       if (!content) addRoute(app, operation, endpoint, options)
       else {
@@ -65,7 +65,7 @@ function addRoute(
   const hasQuery = ['GET', 'DELETE'].includes(method)
   const parameters = withoutPath(parametersAt(endpoint, operation.parameters), path)
   const readGiven = hasQuery ? queryOf(parameters) : bodyOf(parameters)
-  const content = contentOf(operation)?.[1]
+  const content = contentParameterOf(operation)?.[1]
   const isQueried = hasQuery || content !== undefined
   const names = isQueried ? plainParameters(parameters).map(([name]) => name) : []
   const readPath = fromPath(operation.parameters, path)
@@ -129,7 +129,7 @@ function threadFor(
   given: Readonly<Record<string, unknown>>,
   { thread }: OperationsOptions,
 ): OfficeThread | undefined {
-  return operation.where === 'anywhere' && operation.readsMuch?.(given) ? thread : undefined
+  return operation.where === 'anywhere' && operation.takesLong?.(given) ? thread : undefined
 }
 
 function queryOf(parameters: Parameters): ReadGiven {
@@ -141,12 +141,12 @@ function queryOf(parameters: Parameters): ReadGiven {
 }
 
 function bodyOf(parameters: Parameters): ReadGiven {
-  const content = contentOf({ parameters })
+  const content = contentParameterOf({ parameters })
   if (content) {
     const read = fromQuery(parameters)
     return ({ body, query }) => ({
       ...read(query),
-      [content[0]]: { name: 'body', read: () => textOf(body), pieces: () => piecesOf(body) },
+      [content[0]]: contentOf(body),
     })
   }
   if (plainParameters(parameters).length > 0) {
@@ -182,7 +182,7 @@ function contextOf(
 }
 
 /** The parameter that takes the whole body, if the operation has one. */
-function contentOf({
+function contentParameterOf({
   parameters,
 }: Pick<Served, 'parameters'>): [name: string, content: ContentParameter] | undefined {
   for (const [name, parameter] of Object.entries(parameters)) {

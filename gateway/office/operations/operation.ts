@@ -63,7 +63,7 @@ export type Outcome = Readonly<{
 type Untyped<Where> = Description<Parameters> &
   Readonly<{
     hasCsv: boolean
-    readsMuch?: (values: Readonly<Record<string, unknown>>) => boolean
+    takesLong?: (values: Readonly<Record<string, unknown>>) => boolean
     load?: Load<Record<string, unknown>>
     /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
     question?: (
@@ -170,10 +170,10 @@ export function operation<const All extends Parameters, Result, Json = Result>(
       /** Its command doesn't load the configuration as others do: options say how, or it tells mistakes as its result. */
       load?: Load<Given<All>>
       /**
-       * Whether it reads so much with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
+       * Whether it takes so long with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
        * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
        */
-      readsMuch?: (values: Given<All>) => boolean
+      takesLong?: (values: Given<All>) => boolean
       /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
       location?: (result: Result) => string
     }>,
@@ -234,18 +234,18 @@ function untyped<All extends Parameters, Result, Where>(
       isSilent?: boolean
       question?: Ask<All>
       load?: Load<Given<All>>
-      readsMuch?: (values: Given<All>) => boolean
+      takesLong?: (values: Given<All>) => boolean
       location?: (result: Result) => string
     }>,
 ): Untyped<Where> {
   const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
-  const { question, load, readsMuch, ...description } = others
+  const { question, load, takesLong, ...description } = others
   return {
     ...description,
     hasCsv: csv !== undefined,
     ...(question && { question: (values, at) => question(values as Given<All>, at) }),
     ...(load && { load: (file, at, values) => load(file, at, values as Given<All>) }),
-    ...(readsMuch && { readsMuch: (values) => readsMuch(values as Given<All>) }),
+    ...(takesLong && { takesLong: (values) => takesLong(values as Given<All>) }),
     run: async (context, values) => {
       // The command line and the admin API have read each value by its kind.
       const result = await run(context, values as Given<All>)

@@ -62,8 +62,10 @@ export type Parameters = Readonly<Record<string, Parameter | KeyParameter | Cont
 export type Content = Readonly<{
   name: string
   read: () => string
-  /** The same in the pieces in which it came, so that a long one holds nobody up. */
-  pieces?: () => readonly string[]
+  /** The same in pieces, so that a long one holds nobody up. */
+  pieces?: () => Iterable<string>
+  /** The same as it came, for a message that takes it along. */
+  bytes?: readonly Uint8Array<ArrayBuffer>[]
 }>
 
 type Single<Given extends Parameter> = Given['kind'] extends Kind<infer Value> ? Value : never

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { isOf, Type } from '../../../shared/schema.ts'
 import { deskQuestions, type ConfigDeskOptions, type DeskQuestion } from '../config/desk.ts'
 import type { AskedRefusals } from '../explain/stored-refusals.ts'
+import { contentFrom } from '../operations/content.ts'
 import type { Operation } from '../operations/operation.ts'
 import { roles, type Role } from '../operations/role.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
@@ -12,7 +13,7 @@ export type Form = 'json' | 'csv'
 
 /** An operation that the holder of a token asks for, with its values. */
 export type Question = Readonly<{
-  operation: Pick<Operation, 'name' | 'parameters'>
+  operation: Pick<Operation, 'name' | 'parameters' | 'changes'>
   given: Given
   form: Form
   /** Who asks: the author of changes. */
@@ -103,23 +104,29 @@ export function answerFrom(message: unknown): ThreadAnswer {
 export const more = 'more'
 
 type Given = Readonly<Record<string, unknown>>
-type SentContent = Readonly<{ name: string; text: string }>
+type SentContent = Readonly<{ name: string; text: string | readonly Uint8Array<ArrayBuffer>[] }>
 
-/** Makes a message of a question: contents are read by functions, which no message can hold. */
-export function sendable({ operation, given, ...others }: Question): SentQuestion {
+/** Makes a message of a question: contents are read by functions, which no message can hold. It takes their bytes along. */
+export function sendable({
+  operation,
+  given,
+  ...others
+}: Question): [message: Readonly<{ question: SentQuestion }>, taken: readonly ArrayBuffer[]] {
   const { name, parameters } = operation
+  const taken: ArrayBuffer[] = []
   const sent = withContents(parameters, given, (value): SentContent => {
-    const { name, read } = value as Content
-    return { name, text: read() }
+    const { name, read, bytes } = value as Content
+    for (const { buffer } of bytes ?? []) taken.push(buffer)
+    return { name, text: bytes ?? read() }
   })
-  return { ...others, name, given: sent }
+  return [{ question: { ...others, name, given: sent } }, taken]
 }
 
 /** The values of an operation that came with a question. */
 export function received(parameters: Parameters, values: Given): Given {
   return withContents(parameters, values, (value): Content => {
     const { name, text } = value as SentContent
-    return { name, read: () => text }
+    return typeof text === 'string' ? { name, read: () => text } : contentFrom(name, text)
   })
 }
 

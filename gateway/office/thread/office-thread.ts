@@ -90,6 +90,7 @@ export class OfficeThread {
     if (left.aborted) return Promise.reject(nobodyWaits())
     if (this.#open >= mostQuestions) return Promise.reject(tooMany())
     this.#open++
+    if (question.operation.changes) return this.#change(question).finally(() => this.#open--)
     left.addEventListener('abort', () => this.#open--, { once: true })
     const turn = this.#last.then(() => this.#begin(question, left))
     this.#last = turn.catch(() => undefined)
@@ -124,11 +125,19 @@ export class OfficeThread {
     void this.#running?.worker.terminate()
   }
 
+  /** A change is made to its end, however long it takes and whoever leaves. Reports don't wait for it. */
+  async #change(question: Question): Promise<Buffer | Readable> {
+    await this.#options.flush()
+    if (this.#isClosed) throw stopping()
+    const { port, death } = this.#send(...sendable(question))
+    return answerOver(port, () => death)
+  }
+
   async #begin(question: Question, left: AbortSignal): Promise<Buffer | Readable> {
     if (left.aborted) throw nobodyWaits()
     await this.#options.flush()
     if (this.#isClosed) throw stopping()
-    const { port, worker, death } = this.#send({ question: sendable(question) })
+    const { port, worker, death } = this.#send(...sendable(question))
     left.addEventListener('abort', () => port.close(), { once: true })
     if (left.aborted) port.close()
     const { limitMs } = this.#options
@@ -147,13 +156,16 @@ export class OfficeThread {
     return valueOver(port, () => death)
   }
 
-  /** Sends a question to the thread; gives the port of its answer. */
-  #send(message: Portless<Asked>): Running & { port: MessagePort } {
+  /** Sends a question to the thread, which has what is taken along then; gives the port of its answer. */
+  #send(
+    message: Portless<Asked>,
+    taken: readonly ArrayBuffer[] = [],
+  ): Running & { port: MessagePort } {
     const running = (this.#running ??= this.#replaced())
     if (!running.hasBegun) running.worker.postMessage(this.#options.begin())
     running.hasBegun = true
     const { port1: own, port2: port } = new MessageChannel()
-    running.worker.postMessage({ ...message, port }, [port])
+    running.worker.postMessage({ ...message, port }, [port, ...taken])
     return { ...running, port: own }
   }
 

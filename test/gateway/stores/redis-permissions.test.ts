@@ -6,6 +6,7 @@ import { openStores } from '../../../gateway/front/stores/open.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { runCommand } from '../../support/command.ts'
+import { folderOf } from '../../support/folder.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { json } from '../../support/http.ts'
 import { root } from '../../support/process.ts'
@@ -47,7 +48,7 @@ t.test('the permissions in the README are enough for a gateway', async (t) => {
   t.ok(enough.includes('~tollgate:*'), written)
   const { lines, log } = logged()
   const { gateway, ask, file } = await startAdmin(t, {
-    store: `redis: "${await asUser(...enough)}"`,
+    store: `redis: "${await asUser(...enough)}", file: ${join(folderOf(t), 'none.db')}`,
     log,
   })
   const made = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))

@@ -199,6 +199,14 @@ export function withoutSync<Result>(database: Database, write: () => Result): Re
   }
 }
 
+/** The rest between two steps of a long change: who waits for the lock looks every few ms, and holds callers up meanwhile. */
+const restMs = 2
+
+/** Lets other connections write between two steps. */
+export function othersWrite(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, restMs))
+}
+
 /** Opens a gateway's file; throws a sentence for the operator if that fails. */
 export function openGatewayFile(file: string): Database {
   try {

@@ -7,7 +7,7 @@ import type { Key } from '../../keys/key.ts'
 import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, recordOf } from '../../keys/record.ts'
 import type { Added, Keys } from '../../keys/store.ts'
-import { withoutSync } from './database.ts'
+import { othersWrite, withoutSync } from './database.ts'
 import type { Lines } from './key-index.ts'
 
 /** After this silence of an import, another one removes its unfinished keys. */
@@ -58,11 +58,13 @@ export class KeyImporter {
       const secrets: NewSecret[] = []
       for await (const [batch, done] of inBatches(keys, keysAtOnce)) {
         this.#unsyncedStep(owner, () => this.#addRecords(batch))
+        await othersWrite()
         secrets.push(...batch.flatMap(secretsOf))
         progress(Math.floor(done / 2))
       }
       for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash, keysAtOnce)) {
         this.#unsyncedStep(owner, () => this.#addSecrets(batch))
+        await othersWrite()
         progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
       }
       this.#step(owner, () => this.#publish(owner))

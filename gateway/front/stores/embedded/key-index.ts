@@ -10,7 +10,7 @@ import {
   type Walked,
 } from '../key-index.ts'
 import { answerOf } from './answer.ts'
-import { withoutSync } from './database.ts'
+import { othersWrite, withoutSync } from './database.ts'
 import { isThere } from './is-there.ts'
 
 /** Lines that are read in one turn of the loop: half a millisecond. */
@@ -86,7 +86,7 @@ export class Lines implements KeyIndex {
       for (let start = 0; start < lines.length && database.open; start += batchSize) {
         const batch = lines.slice(start, start + batchSize)
         answerOf(() => withoutSync(database, () => this.#insert(batch)))
-        await breathe()
+        await othersWrite()
       }
       // If something else has noted a version meanwhile, the next round sees what is missing.
       if (database.open) answerOf(() => withoutSync(database, () => noteFrom.run(upTo, from)))

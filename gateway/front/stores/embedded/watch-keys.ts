@@ -4,7 +4,7 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 
 /** Changes that are read in one turn of the loop. */
-const batchSize = 500
+const batchSize = 100
 
 export type FileWatchOptions = Readonly<{
   database: Database

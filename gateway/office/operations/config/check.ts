@@ -52,7 +52,7 @@ export const checkConfig = operation({
     },
   },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   load: loadToCheck,
   run: async (context, { file, impact: days, format, unset }) => {
     const { config, examine, stores, clock, flush, operator } = context

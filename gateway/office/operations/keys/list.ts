@@ -53,7 +53,7 @@ export const listKeys = operation({
     ),
   },
   role: 'read',
-  readsMuch: ({ limit, after, standing, sort, temporary, ...filters }) =>
+  takesLong: ({ limit, after, standing, sort, temporary, ...filters }) =>
     sort !== undefined ||
     (limit ?? (after !== undefined || standing ? usualPage : Infinity)) > longPage ||
     !!temporary ||

@@ -15,7 +15,7 @@ export const showDemand = operation({
     'highest use of each other window that has a limit.',
   parameters: { name: planName, days: recentDays },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ config, stores, clock, flush }, { name, days }) => {
     const plan = planOf(config, name)
     await flush()

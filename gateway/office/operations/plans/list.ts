@@ -12,7 +12,7 @@ export const listPlans = operation({
   details: 'A plan that keys have and the configuration doesn’t is listed too: its keys get 403.',
   parameters: {},
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ config, stores, clock, flush }) => {
     await flush()
     return plansToday(stores(), config.plans, clock())

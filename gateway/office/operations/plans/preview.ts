@@ -33,7 +33,7 @@ export const previewLimits = operation({
   },
   needsOneOf: limitNames,
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ config, stores, clock, flush }, { name, days, limit, ...limits }) => {
     const now = planOf(config, name)
     const then = changedPlan(now, limits)

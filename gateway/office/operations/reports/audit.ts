@@ -25,7 +25,7 @@ export const listAudit = operation({
     },
   },
   role: 'read',
-  readsMuch: ({ limit = 0 }) => limit > 200,
+  takesLong: ({ limit = 0 }) => limit > 200,
   run: async ({ stores, desks, clock }, { key, days, limit }) => {
     const entries = await stores().audit.list({
       fromMs: dayRange(days, clock).fromDay * dayMs,

@@ -10,7 +10,7 @@ export const deprecationDays = operation({
   details: 'Days without calls are left out.',
   parameters: { days },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ stores, clock, flush }, { days }) => {
     const { fromDay, toDay } = dayRange(days, clock)
     await flush()

@@ -20,7 +20,7 @@ export const reportDeprecations = operation({
     'within 30 days, and the sunset is in less than 30 days or over.',
   parameters: { key: textOf('KEY', 'only calls of this key'), days },
   role: 'read',
-  readsMuch: ({ key }) => key === undefined,
+  takesLong: ({ key }) => key === undefined,
   run: async (context, { key, days }) => {
     const { stores, desks, clock, flush } = context
     const { fromDay, toDay } = dayRange(days, clock)

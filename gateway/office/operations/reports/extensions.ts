@@ -14,7 +14,7 @@ export const listExtensions = operation({
     'Calls are those that the extension allowed. A key with an extension of its own doesn’t count in that of its account.',
   parameters: { days },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async (context, { days }) => {
     const { stores, clock, flush, config, desks } = context
     const { fromDay, toDay } = dayRange(days, clock)

@@ -44,7 +44,7 @@ export const exportUsage = operation({
     },
   },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ config, stores, flush }, { by, ...given }) => {
     const { from, to } = daysOf(given)
     if (by === 'route' && !config.usageByRoute) throw uncounted()

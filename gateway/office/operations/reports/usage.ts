@@ -15,7 +15,7 @@ export const showUsage = operation({
     'without a valid key are not included; the metrics have them.',
   parameters: { key: { isKey: true }, days },
   role: 'read',
-  readsMuch: ({ key }) => key === undefined,
+  takesLong: ({ key }) => key === undefined,
   run: async ({ stores, clock, flush }, { key, days }) => {
     await flush()
     return usage(stores(), { ...dayRange(days, clock), key: key?.id })

@@ -20,7 +20,7 @@ export const reportShadow = operation({
     'window is judged for itself: the day of a shadow also counts what its minute would have refused before.',
   parameters: { plan: textOf('PLAN', 'only this plan'), days: recentDays },
   role: 'read',
-  readsMuch: () => true,
+  takesLong: () => true,
   run: async ({ config, stores, clock, flush }, { plan, days }) => {
     const plans = plan === undefined ? [...config.plans.values()] : [planOf(config, plan)]
     await flush()
