@@ -2,8 +2,9 @@ import { TextDecoder } from 'node:util'
 import { Refusal } from '../../../shared/refusal.ts'
 import type { Content } from './parameter.ts'
 
-/** The size of a block: a body in many small chunks takes no more blocks than one in large ones. */
+/** The size of a block: a body in many small chunks takes no more blocks than one in large ones. Most are small. */
 const blockBytes = 65_536
+const firstBytes = 4_096
 
 /** Bytes in the order in which they came, in blocks that nothing else uses: so a message can take them along. */
 export class Blocks {
@@ -13,7 +14,8 @@ export class Blocks {
   add(chunk: Uint8Array): void {
     for (let rest = chunk; rest.length > 0;) {
       if (this.#free.length === 0) {
-        const block = new Uint8Array(Buffer.allocUnsafeSlow(blockBytes).buffer)
+        const length = this.all.length === 0 ? firstBytes : blockBytes
+        const block = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
         this.all.push(block)
         this.#free = block
       }

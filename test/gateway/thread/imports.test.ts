@@ -2,9 +2,11 @@ import { request as open } from 'node:http'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
+import { Blocks, contentFrom } from '../../../gateway/office/operations/content.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { json } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
+import { seeded } from '../../support/seeded.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
@@ -66,6 +68,28 @@ t.test('a body may be cut anywhere, and what isn’t UTF-8 changes nothing', asy
   t.equal(await send(cut), 400)
   t.equal(await send(text.subarray(0, text.length - 2)), 400, 'the last character is cut')
   t.equal((await call('not-in-utf-8')).status, 401)
+})
+
+t.test('however a text is cut, its bytes take as few blocks, and its pieces are its text', (t) => {
+  const below = seeded(7)
+  for (let round = 0; round < 40; round++) {
+    const length = below(300_000)
+    const text = Array.from({ length: length / 8 }, () =>
+      below(10) < 9 ? 'a line\n' : '🐈é',
+    ).join('')
+    const bytes = Buffer.from(text)
+    const most = [1, 700, 65_536, 200_000][round % 4] ?? 1
+    const blocks = new Blocks()
+    for (let at = 0; at < bytes.length;) {
+      const end = at + 1 + below(most)
+      blocks.add(bytes.subarray(at, end))
+      at = end
+    }
+    const { read, pieces = () => [] } = contentFrom('body', blocks.end().all)
+    t.ok(read() === text && [...pieces()].join('') === text, `${bytes.length} bytes, seed 7`)
+    t.ok(blocks.all.length <= 1 + Math.ceil(bytes.length / 65_536))
+  }
+  t.end()
 })
 
 t.test('reports don’t wait for an import, and it is done though its client leaves', async (t) => {
