@@ -70,7 +70,7 @@ function addRoute(
   const names = isQueried ? plainParameters(parameters).map(([name]) => name) : []
   const readPath = fromPath(operation.parameters, path)
   const readHeaders = fromHeaders(operation.parameters)
-  const run = operation.isAlone ? alone(operation) : operation.run
+  const inTurn = operation.isAlone ? alone(operation) : atOnce
   app.route<{ Params: { id?: string } }>({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -98,25 +98,30 @@ function addRoute(
       if (thread) {
         const form = formOf(request, operation)
         const question = { operation, given: inputs, form, operator, nowMs: options.clock() }
-        return reply.type(types[form]).send(await thread.ask(question, leaving.signal))
+        const answer = await inTurn(() => thread.ask(question, leaving.signal))
+        return reply.type(types[form]).send(answer)
       }
-      const outcome = await run(context, inputs)
+      const outcome = await inTurn(() => operation.run(context, inputs))
       if (watch) void reply.header('cache-control', 'no-store')
       return answer(request, reply, operation, outcome)
     },
   })
 }
 
+type InTurn = <Result>(run: () => Promise<Result>) => Promise<Result>
+
+const atOnce: InTurn = (run) => run()
+
 /** Runs an operation for one operator at a time; another one is told to come back. */
-function alone({ name, run }: Served): Served['run'] {
+function alone({ name }: Served): InTurn {
   let isRunning = false
-  return async (context: GatewayContext, given: Readonly<Record<string, unknown>>) => {
+  return async (run) => {
     if (isRunning) {
       throw new KeyMistake(`${name} is running already; try again when it is over`, 'conflict')
     }
     isRunning = true
     try {
-      return await run(context, given)
+      return await run()
     } finally {
       isRunning = false
     }

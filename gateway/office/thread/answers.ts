@@ -133,7 +133,9 @@ function contextOf(
   const { inForce } = desk
   const { config } = inForce
   const { secret, environment } = beginning
-  const clock = (): number => nowMs
+  const begunMs = performance.now()
+  // A change may take minutes, and is dated at its end.
+  const clock = (): number => nowMs + Math.floor(performance.now() - begunMs)
   return {
     config,
     stores,

@@ -61,6 +61,8 @@ export class OfficeThread {
   readonly #options: Required<OfficeThreadOptions>
   #running: Running | undefined
   #last: Promise<unknown> = Promise.resolve()
+  /** The change that is made. */
+  #change: Promise<unknown> = Promise.resolve()
   #open = 0
   #isClosed = false
   #replacing: NodeJS.Timeout | undefined
@@ -90,7 +92,11 @@ export class OfficeThread {
     if (left.aborted) return Promise.reject(nobodyWaits())
     if (this.#open >= mostQuestions) return Promise.reject(tooMany())
     this.#open++
-    if (question.operation.changes) return this.#change(question).finally(() => this.#open--)
+    if (question.operation.changes) {
+      const made = this.#make(question).finally(() => this.#open--)
+      this.#change = Promise.allSettled([this.#change, made])
+      return made
+    }
     left.addEventListener('abort', () => this.#open--, { once: true })
     const turn = this.#last.then(() => this.#begin(question, left))
     this.#last = turn.catch(() => undefined)
@@ -117,16 +123,16 @@ export class OfficeThread {
     return (await this.#value({ refusals })) as StoredRefusals
   }
 
-  /** Ends the thread and its questions, and takes no others. */
+  /** Ends the thread and its questions, and takes no others. A change is made before, if the process lives. */
   close(): void {
     this.#isClosed = true
     clearInterval(this.#watch)
     clearTimeout(this.#replacing)
-    void this.#running?.worker.terminate()
+    this.#end(this.#running?.worker)
   }
 
   /** A change is made to its end, however long it takes and whoever leaves. Reports don't wait for it. */
-  async #change(question: Question): Promise<Buffer | Readable> {
+  async #make(question: Question): Promise<Buffer | Readable> {
     await this.#options.flush()
     if (this.#isClosed) throw stopping()
     const { port, death } = this.#send(...sendable(question))
@@ -141,13 +147,23 @@ export class OfficeThread {
     left.addEventListener('abort', () => port.close(), { once: true })
     if (left.aborted) port.close()
     const { limitMs } = this.#options
-    let isLate = false
+    let [isLate, isOver] = [false, false]
     const limit = setTimeout(() => {
       isLate = true
-      void worker.terminate()
+      this.#end(worker, () => !isOver)
     }, limitMs)
     const why = () => (left.aborted ? nobodyWaits() : isLate ? tookTooLong(limitMs) : death)
-    return answerOver(port, why).finally(() => clearTimeout(limit))
+    return answerOver(port, why).finally(() => {
+      isOver = true
+      clearTimeout(limit)
+    })
+  }
+
+  /** Ends a thread when the change is made that it makes, if it must end still. */
+  #end(worker: Worker | undefined, mustEnd = () => true): void {
+    void this.#change.then(async () => {
+      if (mustEnd()) await worker?.terminate()
+    })
   }
 
   #value(message: Portless<Asked>): Promise<unknown> {
@@ -239,7 +255,8 @@ function tooMany(): Refusal {
   return new Refusal('service_unavailable', sentence, { 'retry-after': '5' })
 }
 
-const askForLess = 'Ask for fewer days or for one plan or key, or run its command.'
+const askForLess =
+  'Ask for fewer days, for one plan or key, or send a part of the file; or run its command.'
 
 function tookTooLong(limitMs: number): Refusal {
   const sentence = `This report takes more than ${limitMs / 1_000} seconds. ${askForLess}`
@@ -258,6 +275,6 @@ function died(cause: unknown, heapMb: number): Refusal {
       'The thread of reports and configurations has ended before this was done. Ask for it again.'
     return new Death('service_unavailable', sentence, {}, cause)
   }
-  const sentence = `This report needs more than ${heapMb} MB of memory. ${askForLess}`
+  const sentence = `This needs more than ${heapMb} MB of memory. ${askForLess}`
   return new Death('service_unavailable', sentence, {}, cause)
 }

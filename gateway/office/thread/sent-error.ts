@@ -1,14 +1,18 @@
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
+import { NotWrittenDown } from '../../front/records/audit.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { WrongInput } from '../operations/operation.ts'
-import { StoreUnavailable } from '../../../shared/store-errors.ts'
+import { StoreDamaged, StoreUnavailable, UpgradeUnderWay } from '../../../shared/store-errors.ts'
 
 /** The classes of errors that keep theirs in a message. */
 export const sentKinds = [
   'WrongInput',
   'KeyMistake',
   'StoreUnavailable',
+  'StoreDamaged',
+  'UpgradeUnderWay',
+  'NotWrittenDown',
   'ConfigError',
   'Refusal',
   'other',
@@ -24,6 +28,8 @@ export type SentError = Readonly<{
   headers?: Refusal['headers']
   /** The mistakes of a configuration. */
   mistakes?: readonly string[]
+  /** What was done, but not written down. */
+  what?: string
 }>
 
 /** Makes a message of something thrown. */
@@ -33,6 +39,11 @@ export function sentError(thrown: unknown): SentError {
   const { message, stack } = thrown
   if (thrown instanceof WrongInput) return { kind: 'WrongInput', message, stack }
   if (thrown instanceof StoreUnavailable) return { kind: 'StoreUnavailable', message, stack }
+  if (thrown instanceof UpgradeUnderWay) return { kind: 'UpgradeUnderWay', message, stack }
+  if (thrown instanceof StoreDamaged) return { kind: 'StoreDamaged', message, stack }
+  if (thrown instanceof NotWrittenDown) {
+    return { kind: 'NotWrittenDown', message, stack, what: thrown.what }
+  }
   if (thrown instanceof ConfigError) {
     return { kind: 'ConfigError', message, stack, mistakes: thrown.mistakes }
   }
@@ -48,9 +59,12 @@ export function errorFrom(error: SentError): Error {
 }
 
 function revived(error: SentError): Error {
-  const { kind, message, code = 'internal_error', headers, mistakes = [] } = error
+  const { kind, message, code = 'internal_error', headers, mistakes = [], what = '' } = error
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
+  if (kind === 'UpgradeUnderWay') return new UpgradeUnderWay(message)
+  if (kind === 'StoreDamaged') return new StoreDamaged(message)
+  if (kind === 'NotWrittenDown') return Object.assign(new NotWrittenDown(what, ''), { message })
   if (kind === 'ConfigError') return new ConfigError(message, { mistakes })
   if (kind === 'KeyMistake') return new KeyMistake(message, code)
   return kind === 'Refusal' ? new Refusal(code, message, headers) : new Error(message)

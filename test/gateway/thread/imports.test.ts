@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { Blocks, contentFrom } from '../../../gateway/office/operations/content.ts'
-import { startAdmin } from '../../support/admin.ts'
+import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { json } from '../../support/http.ts'
 import { token } from '../../support/operator.ts'
 import { seeded } from '../../support/seeded.ts'
@@ -20,9 +20,13 @@ const rowsOf = (name: string, count: number): string =>
 const fileOf = (name: string, count: number): string => `token,plan,name\n${rowsOf(name, count)}`
 
 /** A gateway with a thread, over a store of a kind. */
-async function startImporting(t: Test, kind: 'embedded' | 'redis') {
+async function startImporting(
+  t: Test,
+  kind: 'embedded' | 'redis',
+  thread: AdminOptions['thread'] = {},
+) {
   const store = kind === 'redis' ? { store: `redis: '${(await startRedis(t)).url}'` } : {}
-  const at = await startAdmin(t, { ...store, thread: {} })
+  const at = await startAdmin(t, { ...store, thread })
   const call = (token: string) =>
     at.gateway.call('GET', '/v1/pets', undefined, { authorization: `Bearer ${token}` })
   const add = (text: string) => at.ask('POST', '/admin/keys/import', text, csv)
@@ -109,9 +113,37 @@ t.test('reports don’t wait for an import, and it is done though its client lea
   const running = file.prepare('SELECT owner FROM imports')
   await until(() => running.get() !== undefined)
   t.equal((await ask('POST', '/admin/plans/free/preview', { perDay: 2 })).status, 200)
+  const another = await add(fileOf('another', 1))
+  t.equal(another.status, 409)
+  t.match(another.text, 'Keys import is running already; try again when it is over.')
   t.ok(running.get(), 'the import goes on')
-  t.equal((await add(fileOf('another', 600))).status, 409, 'one at a time')
   leaving.abort()
   await t.rejects(left)
   await until(async () => (await call(tokenOf('left', count - 1))).status === 200)
 })
+
+t.test(
+  'a change is made to its end, whatever ends the thread: a late report, a close',
+  async (t) => {
+    const { ask, add, call, gateway, stop } = await startImporting(t, 'embedded', { limitMs: 1 })
+    const file = new Database(gateway.config.store.file ?? '', { readonly: true })
+    t.teardown(() => file.close())
+    const running = file.prepare('SELECT owner FROM imports')
+    // It ends with the import, if it has no answer by then.
+    const report = async (): Promise<void> => {
+      const { status } = await ask('POST', '/admin/plans/free/preview', { perDay: 2 })
+      t.ok(status === 200 || status === 503, `a report: ${status}`)
+    }
+    for (const [name, end] of [
+      ['late', report],
+      ['closed', stop],
+    ] as const) {
+      const made = add(fileOf(name, 20_000))
+      await until(() => running.get() !== undefined)
+      const ended = end()
+      t.strictSame(json(await made), { imported: 20_000 }, name)
+      await ended
+      t.equal((await call(tokenOf(name, 19_999))).status, 200)
+    }
+  },
+)

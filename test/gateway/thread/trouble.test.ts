@@ -7,6 +7,11 @@ import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
+import { StoreDamaged, StoreUnavailable, UpgradeUnderWay } from '../../../shared/store-errors.ts'
+import { KeyMistake } from '../../../gateway/front/keys/mistake.ts'
+import { NotWrittenDown } from '../../../gateway/front/records/audit.ts'
+import { ConfigError } from '../../../gateway/office/config/config-error.ts'
+import { WrongInput } from '../../../gateway/office/operations/operation.ts'
 import { startAdmin, type AdminOptions } from '../../support/admin.ts'
 import { newGate } from '../../support/gate.ts'
 import { json, type Answer } from '../../support/http.ts'
@@ -74,7 +79,7 @@ t.test('a thread that dies is told of, and the next question starts another', as
   gate.let('fill')
   const full = await preview()
   t.equal(full.status, 503)
-  t.match(full.text, 'This report needs more than 128 MB of memory. Ask for fewer days')
+  t.match(full.text, 'This needs more than 128 MB of memory. Ask for fewer days')
   t.equal((await call()).status, 200)
   gate.open()
   t.match((await preview()).text, '"hitQuotas":1')
@@ -86,7 +91,7 @@ t.test('a report that takes too long ends with its thread, and the next one begi
   gate.let('wait')
   const { status, text } = await preview()
   t.equal(status, 503)
-  t.match(text, 'This report takes more than 5 seconds. Ask for fewer days or for one plan')
+  t.match(text, 'This report takes more than 5 seconds. Ask for fewer days, for one plan')
   gate.open()
   await until(async () => (await preview()).status === 200)
   t.ok(gate.threads > 1)
@@ -193,5 +198,21 @@ t.test('errors keep their class', (t) => {
   const refusal = errorFrom(sentError(new Refusal('conflict', 'no', { 'retry-after': '1' })))
   t.match(refusal, { code: 'conflict', status: 409, headers: { 'retry-after': '1' } })
   t.match(errorFrom(sentError('a text')), { message: 'a text' })
+  const kinds = [
+    WrongInput,
+    StoreUnavailable,
+    StoreDamaged,
+    UpgradeUnderWay,
+    ConfigError,
+    KeyMistake,
+  ]
+  for (const Kind of kinds) {
+    const error = errorFrom(sentError(new Kind('why')))
+    t.ok(error instanceof Kind && error.message === 'why', Kind.name)
+  }
+  const unwritten = new NotWrittenDown('keys.import', new Error('the disk is full'))
+  const sent = errorFrom(sentError(unwritten))
+  t.match(sent, { what: 'keys.import', message: unwritten.message })
+  t.ok(sent instanceof NotWrittenDown)
   t.end()
 })

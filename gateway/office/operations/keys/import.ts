@@ -24,6 +24,7 @@ export const importKeys = operation({
   changes: true,
   role: 'all',
   takesLong: () => true,
+  isAlone: true,
   run: async ({ desks, progress }, { file, dryRun = false }) => {
     let draw: ((done: number) => void) | undefined
     const show = (done: number, total: number): void => {
