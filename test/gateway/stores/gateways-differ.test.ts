@@ -26,6 +26,8 @@ t.test(
     setTime(now)
     const heard: [name: string, news: FleetNews][] = []
     const hashes = ['old', 'old', 'old']
+    // Only this test beats: on a busy machine the beats of a second would come between.
+    const timers = t.intercept(globalThis, 'setInterval', { value: () => setTimeout(() => {}, 0) })
     const selves = fleets.map((fleet, i) => {
       const self = new OwnMember({ name: `edge-${i}`, clock: () => startMs - 3_600_000 })
       const loadedAtMs = startMs - 3_600_000
@@ -39,6 +41,7 @@ t.test(
       )
       return self
     })
+    timers.restore()
     const [first] = fleets
     if (!first) throw new Error('three were asked for')
     const pass = async (seconds: number, except?: RedisFleet): Promise<void> => {
