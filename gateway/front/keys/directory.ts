@@ -113,7 +113,7 @@ export class KeyDirectory {
     return this.#cache.add(token, stored, outsider)
   }
 
-  /** What memory has of an outsider, by another of its tokens: `undefined` if it has none, or is too old. */
+  /** The part of an outsider that is in memory, by another of its tokens: `undefined` if it has none, or is too old. */
   outsideOf(id: string): Outside | undefined {
     const isStale = this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
     return isStale ? undefined : this.#cache.outsideOf(id)

@@ -32,7 +32,7 @@ async function readBlocks(raw: IncomingMessage, mostBytes: number): Promise<Bloc
   if (Number(raw.headers['content-length'] ?? 0) > mostBytes) throw tooLarge
   const blocks = new Blocks()
   let bytes = 0
-  // What is left of a refused body isn't the reader's: its sender is to get the answer.
+  // The rest of a refused body isn't the reader's: its sender is to get the answer.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > mostBytes) throw tooLarge

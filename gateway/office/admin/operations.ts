@@ -27,7 +27,7 @@ export type OperationsOptions = Readonly<{
   streams: EventStreams
   /** The values that a configuration’s `${NAME}` may have. */
   environment: Environment
-  /** Runs what reads much; without it, such operations run here. */
+  /** Runs operations that take long; without it, they run here. */
   thread: OfficeThread | undefined
 }>
 

@@ -76,7 +76,7 @@ type Untyped<Where> = Description<Parameters> &
     run: (context: Where, values: Readonly<Record<string, unknown>>) => Promise<Outcome>
   }>
 
-/** What a command prints that works with no configuration. Without a text, the error is its message. */
+/** The output of a command that works with no configuration. Without a text, the error is its message. */
 export type Said = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
 
 /** Loads the configuration of a command in its own way. */
@@ -133,7 +133,7 @@ type OfCommandLine = Untyped<CommandContext> &
     because: string
   }>
 
-/** What a command knows that needs neither a configuration nor a store. */
+/** The knowledge of a command that needs neither a configuration nor a store. */
 export type Terminal = Readonly<{ completionOf: (shell: Shell) => Promise<string> }>
 
 type OfTerminal = Description<Parameters> &

@@ -16,7 +16,7 @@ export type Question = Readonly<{
   operation: Pick<Operation, 'name' | 'parameters' | 'changes'>
   given: Given
   form: Form
-  /** Who asks: the author of changes. */
+  /** The operator who asks: the author of changes. */
   operator: Readonly<{ name: string; role: Role }>
   nowMs: number
 }>

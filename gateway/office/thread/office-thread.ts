@@ -61,7 +61,7 @@ export class OfficeThread {
   readonly #options: Required<OfficeThreadOptions>
   #running: Running | undefined
   #last: Promise<unknown> = Promise.resolve()
-  /** The change that is made. */
+  /** Settles when all changes are made. */
   #change: Promise<unknown> = Promise.resolve()
   #open = 0
   #isClosed = false
@@ -94,7 +94,8 @@ export class OfficeThread {
     this.#open++
     if (question.operation.changes) {
       const made = this.#make(question).finally(() => this.#open--)
-      this.#change = Promise.allSettled([this.#change, made])
+      // Without their answers, which nobody needs any more.
+      this.#change = Promise.allSettled([this.#change, made]).then(() => undefined)
       return made
     }
     left.addEventListener('abort', () => this.#open--, { once: true })
@@ -159,7 +160,7 @@ export class OfficeThread {
     })
   }
 
-  /** Ends a thread when the change is made that it makes, if it must end still. */
+  /** Ends a thread when no change is under way, if it must end still. */
   #end(worker: Worker | undefined, mustEnd = () => true): void {
     void this.#change.then(async () => {
       if (mustEnd()) await worker?.terminate()

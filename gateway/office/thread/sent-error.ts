@@ -28,7 +28,7 @@ export type SentError = Readonly<{
   headers?: Refusal['headers']
   /** The mistakes of a configuration. */
   mistakes?: readonly string[]
-  /** What was done, but not written down. */
+  /** The change that was made, but not written down. */
   what?: string
 }>
 

@@ -199,7 +199,7 @@ export function withoutSync<Result>(database: Database, write: () => Result): Re
   }
 }
 
-/** The rest between two steps of a long change: who waits for the lock looks every few ms, and holds callers up meanwhile. */
+/** The rest between two steps of a long change. A gateway that waits for the lock looks every few ms, and holds callers up. */
 const restMs = 2
 
 /** Lets other connections write between two steps. */
