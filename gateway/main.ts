@@ -1,8 +1,7 @@
-// Before any other: V8 looks at its flags while it runs code.
-import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
 import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
 import { logLevels, standardLog, type LogSettings } from '../shared/log.ts'
+import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import { isLoopback } from '../shared/serve.ts'
 import { secretFault } from '../shared/signature.ts'

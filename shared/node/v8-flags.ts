@@ -9,9 +9,6 @@ export const [major = ''] = process.versions.node.split('.')
  */
 const memoryMeasuredOn = new Set(['22', '24', '26'])
 
-// Before any other file: loading modules would make the young generation grow to its full size, and V8 doesn't shrink it under load.
-if (memoryMeasuredOn.has(major)) letYoungGenerationGrow(false)
-
 /** Lets collections enlarge the young generation, or keeps its size. `young-generation.ts` decides. */
 export function letYoungGenerationGrow(may: boolean): void {
   setFlagsFromString(`--semi-space-growth-factor=${may ? 2 : 1}`)
@@ -23,7 +20,8 @@ export function letYoungGenerationGrow(may: boolean): void {
  * both are the same.
  *
  * Collections read it anew each time. It is set when all modules are loaded: set before, V8 sizes the heap by an
- * empty process, and a refusal takes 1.2 times as long ever after.
+ * empty process, and a refusal takes 1.2 times as long ever after. Besides, V8 takes no code that was kept by a process with
+ * other flags: loading all of it anew, and keeping it again at the end, would take a third of a second of processor.
  */
 export function keepLittleGarbage(): void {
   if (memoryMeasuredOn.has(major)) setFlagsFromString('--heap-growing-percent=10')
