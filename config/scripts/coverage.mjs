@@ -1,4 +1,5 @@
-// Runs the tests, and tells how much of the code they and the processes that they start have run.
+// Runs the tests, or those that are named, and tells how much of the code they and the processes that they start have run.
+const { filesOf, runFiles } = await import('./runs.mjs')
 const { findTestTools } = await import('./test-tools.mjs')
 const { spawnSync } = await import('node:child_process')
 const { rmSync } = await import('node:fs')
@@ -9,13 +10,11 @@ await findTestTools()
 const folder = join(root, '.cache', 'coverage')
 rmSync(folder, { recursive: true, force: true })
 // Node writes there what each process has run, unless it is killed.
+process.env.NODE_V8_COVERAGE = folder
 // Code that was kept from an earlier process can't be counted.
-const env = { ...process.env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' }
-const { status } = spawnSync(
-  process.execPath,
-  [join(root, 'node_modules/tap/dist/esm/run.mjs'), ...process.argv.slice(2)],
-  { cwd: root, stdio: 'inherit', env },
-)
+process.env.NODE_DISABLE_COMPILE_CACHE = '1'
+const named = process.argv.slice(2)
+const hasPassed = await runFiles(filesOf(named.length > 0 ? named : ['test']) ?? [])
 const parts = ['gateway', 'shared', 'backend']
 // Nothing of node_modules is read.
 const { status: reported } = spawnSync(
@@ -28,4 +27,4 @@ const { status: reported } = spawnSync(
   ],
   { cwd: root, stdio: 'inherit' },
 )
-process.exit(status || (reported ?? 1))
+process.exit(hasPassed && reported === 0 ? 0 : 1)

@@ -42,7 +42,6 @@ async function install(withAll) {
     const args = ['ci', '--ignore-scripts', ...(withAll ? [] : ['--omit=dev'])]
     await runNpm(args, { log: 'setup.log' })
     trySqlite()
-    if (withAll) buildTap()
     writeFileSync(stampFile, stampOf(withAll))
   } catch (error) {
     done(false)
@@ -60,19 +59,6 @@ function trySqlite() {
   if (status === 0) return
   const reason = /^\w*Error: (.*)/m.exec(stderr)?.[1] ?? `it ended by ${signal ?? status}`
   throw new SetupError(`better-sqlite3 was installed but does not work here: ${reason}.`)
-}
-
-/**
- * tap makes itself anew for the plugins that .taprc names, but goes on with those from before: its first run would have
- * TypeScript's compiler read every file.
- */
-function buildTap() {
-  const tap = join(packages, 'tap/dist/esm/run.mjs')
-  const { status, stderr } = spawnSync(process.execPath, [tap, 'build'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new SetupError(`tap can't be set up: ${stderr.trim()}`)
 }
 
 /**

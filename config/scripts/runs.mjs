@@ -1,48 +1,101 @@
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { failuresSince } from './failures.mjs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { root } from './shared.mjs'
+import { runFile } from './test-file.mjs'
 
+/** Two processors, and files that often wait. */
+const usualJobs = 4
+/** What they measure others would spoil. */
+const alone = ['test/faults/exact.test.ts']
 /** Of all files, so many may fail because others take the processors; more is no accident. */
 const mostAgain = 5
 
+/** The files of tests that are named, by themselves or by a folder; undefined if there is none of a name. */
+export function filesOf(names) {
+  const files = names.map((name) => {
+    const place = resolve(root, name)
+    if (!existsSync(place)) return undefined
+    if (!statSync(place).isDirectory()) return [name]
+    const inside = readdirSync(place, { recursive: true }).filter((file) => isTest(file))
+    return inside.sort().map((file) => join(name, file))
+  })
+  return files.includes(undefined) ? undefined : files.flat()
+}
+
+function isTest(file) {
+  return file.endsWith('.test.ts')
+}
+
 /**
- * Runs all files. A few that fail beside the others are run once more, one after the other: what still fails then has failed.
- * `start` starts tap; resolves to whether all passed.
+ * Runs files of tests, some at a time, and prints TAP; resolves to whether all passed. Where `twice` is set, a few that fail
+ * beside the others are run once more, one after the other: what still fails then has failed.
  */
-export async function runAll(start) {
-  const { isFine, failed } = await run(() => start())
-  if (isFine || failed.length === 0 || failed.length > mostAgain) return isFine
-  process.stdout.write(`\n# Once more, one after the other: ${failed.join(', ')}\n`)
-  const again = await run(() => start('--jobs=1', ...failed))
-  const passed = failed.filter((file) => !again.failed.includes(file))
-  for (const file of passed) process.stdout.write(`# Failed beside others, passed alone: ${file}\n`)
-  return again.isFine
-}
-
-/** Runs what `start` starts, and tells what failed. */
-export async function run(start) {
-  const startMs = Date.now()
-  const child = start()
-  const closed = once(child, 'close')
-  const failed = child.stdout ? await printed(child.stdout) : []
-  const [code] = await closed
-  if (code === 0) return { isFine: true, failed: [] }
-  for (const failure of failuresSince(startMs)) process.stdout.write(`\n# Failed: ${failure}`)
-  return { isFine: false, failed }
-}
-
-/** Prints TAP; resolves to the files that failed, or to none if some weren't run. */
-async function printed(output) {
-  let planned = 0
-  let ended = 0
+export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice = false } = {}) {
+  const startMs = performance.now()
+  const report = new Report(files.length)
   const failed = []
-  for await (const line of createInterface(output)) {
-    process.stdout.write(`${line}\n`)
-    const [, count] = /^1\.\.(\d+)/.exec(line) ?? []
-    if (count !== undefined) planned = Number(count)
-    const [, not, file] = /^(not )?ok \d+ - (\S+)/.exec(line) ?? []
-    if (file !== undefined) ended++
-    if (not !== undefined) failed.push(file)
+  const run = async (file) => {
+    const outcome = await runFile(file, seconds)
+    if (outcome.isFine) return report.tell(outcome)
+    failed.push(outcome)
+    if (twice) process.stdout.write(`# Failed beside others: ${file}\n`)
   }
-  return ended === planned ? failed : []
+  await inTurn(
+    files.filter((file) => !alone.includes(file)),
+    jobs,
+    run,
+  )
+  await inTurn(
+    files.filter((file) => alone.includes(file)),
+    1,
+    run,
+  )
+  const isAgain = twice && failed.length <= mostAgain
+  for (const outcome of failed.splice(0)) {
+    const last = isAgain ? await runFile(outcome.file, seconds) : outcome
+    report.tell(last)
+    if (!last.isFine) failed.push(last)
+    else process.stdout.write(`# Failed beside others, passed alone: ${outcome.file}\n`)
+  }
+  report.end(performance.now() - startMs, failed)
+  return failed.length === 0
+}
+
+async function inTurn(files, jobs, run) {
+  const left = files.values()
+  const workers = Array.from({ length: jobs }, async () => {
+    for (const file of left) await run(file)
+  })
+  await Promise.all(workers)
+}
+
+/** What is printed of a run: one text in TAP, with each file as a test whose own tests are inside. */
+class Report {
+  #told = 0
+  #counts = new Map()
+
+  constructor(files) {
+    process.stdout.write(`TAP version 14\n1..${files}\n`)
+  }
+
+  tell({ file, ms, lines, isFine, failures, counts }) {
+    for (const [name, count] of counts) {
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + count)
+    }
+    const text = [`# Subtest: ${file}`, ...lines.slice(1).map((line) => `    ${line}`)]
+    // Who looks at a terminal wants to see no more than what failed.
+    if (!isFine || !process.stdout.isTTY) process.stdout.write(`${text.join('\n')}\n`)
+    const result = `${isFine ? '' : 'not '}ok ${++this.#told} - ${file}`
+    process.stdout.write(`${result} # time=${ms.toFixed(0)}ms\n`)
+    if (!isFine) process.stdout.write(`  ---\n  failures: ${failures.length}\n  ...\n`)
+  }
+
+  /** Prints what failed once more: a log that keeps only its end still says it. */
+  end(ms, failed) {
+    for (const { file, failures } of failed) {
+      for (const failure of failures) process.stdout.write(`\n# Failed: ${file}\n${failure}\n`)
+    }
+    const counts = [...this.#counts].map(([name, count]) => `${name}: ${count}`).join(', ')
+    process.stdout.write(`\n# { ${counts} }\n# time=${ms.toFixed(0)}ms\n`)
+  }
 }

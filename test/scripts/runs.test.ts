@@ -1,58 +1,125 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { folderOf } from '../support/folder.ts'
 import { root } from '../support/process.ts'
 
-const module = join(root, 'config/scripts/runs.mjs')
+const module = JSON.stringify(join(root, 'config/scripts/runs.mjs'))
+const passes = "console.log('TAP version 14\\nok 1 - a claim\\n1..1\\n# { total: 1, pass: 1 }')"
+const fails = `console.log('TAP version 14\\nnot ok 1 - a claim\\n  ---\\n  diff: 1 is not 2\\n  ...\\n1..1')
+process.exitCode = 1`
+/** Passes from its second run on. */
+const failsOnce = `import { existsSync, writeFileSync } from 'node:fs'
+const mark = import.meta.url.slice(7) + '.has-run'
+if (existsSync(mark)) { ${passes} } else { writeFileSync(mark, ''); ${fails} }`
 
-/** Runs all of some files by a program that fails those of its first run, and those of its second. */
-function runsOf(first: readonly string[], second: readonly string[], planned = 9) {
-  const result = spawnSync(process.execPath, [
-    ...['--input-type=module', '-e'],
-    `import { spawn } from 'node:child_process'
-    import { runAll } from ${JSON.stringify(module)}
-    const runs = ${JSON.stringify([first, second])}
-    const program = \`const [words, failed, planned] = process.argv.slice(1).map((text) => JSON.parse(text))
-      const files = words.length > 0 ? words.slice(1) : Array.from({ length: 9 }, (_, i) => 'file-' + i)
-      console.log('# runs ' + (words.join(' ') || 'all') + '\\\\n1..' + (planned || files.length))
-      files.forEach((file, i) => console.log((failed.includes(file) ? 'not ' : '') + 'ok ' + (i + 1) + ' - ' + file))
-      process.exitCode = failed.length > 0 ? 1 : 0\`
-    let planned = ${planned}
-    const isFine = await runAll((...words) => {
-      const args = [words, runs.shift(), planned].map((value) => JSON.stringify(value))
-      planned = 0
-      return spawn(process.execPath, ['-e', program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-    })
-    process.exitCode = isFine ? 0 : 1`,
+/** Runs programs as files of tests, all in one folder. */
+function runOf(t: Test, programs: readonly string[], options: object = {}) {
+  const folder = folderOf(t)
+  const log = join(folder, 'log')
+  programs.forEach((program, i) => {
+    const noted = `import { appendFileSync } from 'node:fs'
+    appendFileSync(${JSON.stringify(log)}, '${i} ')\n`
+    // A program may begin with imports of its own.
+    writeFileSync(join(folder, `${i}.test.ts`), program + '\n' + noted.replaceAll('\n    ', '\n'))
+  })
+  const script = `import { filesOf, runFiles } from ${module}
+  process.exitCode = (await runFiles(filesOf([${JSON.stringify(folder)}]), ${JSON.stringify(options)})) ? 0 : 1`
+  const { status, stdout, stderr } = spawnSync(process.execPath, [
+    ...['--input-type=module', '-e', script],
   ])
-  return { status: result.status, output: String(result.stdout) + String(result.stderr) }
+  const order = existsSync(log) ? readFileSync(log, 'utf8').trim().split(' ').map(Number) : []
+  return { status, order, output: String(stdout) + String(stderr) }
 }
 
-t.test('a few files that fail beside the others are run once more, one after the other', (t) => {
-  const { status, output } = runsOf(['file-2', 'file-7'], [])
+t.test('each file is a test in one text of TAP, and what they claim is summed up', (t) => {
+  const { status, output } = runOf(t, [passes, passes, passes])
   t.equal(status, 0, output)
-  t.match(output, '# runs --jobs=1 file-2 file-7')
-  t.match(output, '# Failed beside others, passed alone: file-7')
+  t.equal(output.match(/^TAP version 14$/gm)?.length, 1)
+  t.match(output, /^1\.\.3$/m)
+  t.match(output, /^# Subtest: .*1\.test\.ts\n {4}ok 1 - a claim$/m)
+  t.match(output, /^ok 3 - .*\.test\.ts # time=\d+ms$/m)
+  t.match(output, '# { total: 3, pass: 3 }')
   t.end()
 })
 
-t.test('a file that fails alone as well has failed', (t) => {
-  const { status, output } = runsOf(['file-2', 'file-7'], ['file-7'])
+t.test('a few files that fail beside the others are run once more, one after the other', (t) => {
+  const programs = [failsOnce, passes, failsOnce, passes]
+  const { status, output, order } = runOf(t, programs, { twice: true })
+  t.equal(status, 0, output)
+  t.strictSame(order.slice(4).sort(), [0, 2])
+  t.match(output, /^# Failed beside others, passed alone: .*2\.test\.ts$/m)
+  t.notMatch(output, /^not ok/m, 'each file is told once')
+  t.equal(runOf(t, programs).status, 1, 'only where that is asked for')
+  t.end()
+})
+
+t.test('a file that fails alone as well has failed, and the end says why', (t) => {
+  const { status, output } = runOf(t, [failsOnce, fails], { twice: true })
   t.equal(status, 1, output)
-  t.match(output, '# Failed beside others, passed alone: file-2')
-  t.notMatch(output, 'passed alone: file-7')
+  t.match(output, /^# Failed beside others, passed alone: .*0\.test\.ts$/m)
+  t.match(output, /^not ok 2 - .*1\.test\.ts/m)
+  t.match(output, /# Failed: .*1\.test\.ts\nnot ok 1 - a claim\n {2}---\n {2}diff: 1 is not 2/)
   t.end()
 })
 
-t.test('nothing is run twice after a pass, after many failures, or if files were left out', (t) => {
-  const many = Array.from({ length: 6 }, (_, i) => `file-${i}`)
-  for (const [run, expected] of [
-    [runsOf([], []), 0],
-    [runsOf(many, []), 1],
-    [runsOf(['file-2'], [], 10), 1],
+t.test('nothing is run twice after many failures', (t) => {
+  const { status, order } = runOf(
+    t,
+    Array.from({ length: 6 }, () => failsOnce),
+    { twice: true },
+  )
+  t.equal(status, 1)
+  t.equal(order.length, 6)
+  t.end()
+})
+
+t.test('a file that doesn’t end as a test does has failed', (t) => {
+  for (const [program, why] of [
+    [
+      "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
+      'its process ended: SIGSEGV',
+    ],
+    [`${passes}; process.exitCode = 3`, 'its process ended: 3'],
+    ["console.log('TAP version 14\\nok 1 - a claim')", 'it ended before all of its tests had'],
+    ["console.log('TAP version 14\\nok 1 - a claim\\n1..2')", 'it ended before all of its tests'],
+    ["console.log('TAP version 14\\n1..0')", 'it has no tests'],
+    ['', 'it has no tests'],
   ] as const) {
-    t.equal(run.status, expected, run.output)
-    t.equal(run.output.match(/# runs/g)?.length, 1, run.output)
+    const { status, output } = runOf(t, [program])
+    t.equal(status, 1, why)
+    t.match(output, why)
   }
+  t.end()
+})
+
+t.test('a file that hangs is ended, and with it whoever waits for it', (t) => {
+  // Its child holds its output, and outlives it for a while.
+  const hangs = `import { spawn } from 'node:child_process'
+  spawn('sleep', ['20'], { stdio: ['ignore', 'inherit', 'ignore'] })
+  setInterval(() => {}, 1000)`
+  const startMs = Date.now()
+  const { status, output } = runOf(t, [hangs], { seconds: -29 })
+  t.equal(status, 1)
+  t.match(output, 'its process ended: SIGKILL')
+  t.ok(Date.now() - startMs < 15_000)
+  t.end()
+})
+
+t.test('a test of a folder is a test file, and a name that isn’t there is no file', (t) => {
+  const folder = folderOf(t)
+  mkdirSync(join(folder, 'inside'))
+  for (const name of ['b.test.ts', 'a.ts', 'inside/c.test.ts'])
+    writeFileSync(join(folder, name), '')
+  const script = `import { filesOf } from ${module}
+  const folder = ${JSON.stringify(folder)}
+  console.log(JSON.stringify([filesOf([folder]), filesOf([folder + '/a.ts']), filesOf([folder, 'no'])]))`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script])
+  t.strictSame(JSON.parse(String(stdout)), [
+    [join(folder, 'b.test.ts'), join(folder, 'inside/c.test.ts')],
+    [join(folder, 'a.ts')],
+    null,
+  ])
   t.end()
 })
