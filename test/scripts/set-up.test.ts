@@ -12,6 +12,7 @@ t.test('a registry that is out of reach: the packages stay as they were', (t) =>
   const folder = checkout(t)
   const packages = join(folder, 'checkout/node_modules')
   mkdirSync(join(packages, 'some/thing'), { recursive: true })
+  writeFileSync(join(folder, 'checkout/test/some.test.ts'), '')
   const { status, output } = runNode([join(folder, 'checkout/config/scripts/test.mjs')], {
     HOME: join(folder, 'home'),
     npm_config_cache: join(folder, 'home/cache'),
