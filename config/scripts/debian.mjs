@@ -40,17 +40,6 @@ export async function unpackDebian(name, packages, { withDependencies = false } 
   return target
 }
 
-/** Installs packages of Debian's on this machine, which only root may; waits while another run does the same. */
-export async function installDebian(packages) {
-  if (process.getuid?.() !== 0) throw new NotHere('only root may install packages')
-  process.stderr.write(`Installing ${packages.join(', ')} for the tests\n`)
-  const { folder } = await ownApt()
-  const lists = ['-o', `Dir::State::lists=${join(folder, 'state/lists')}`]
-  const archives = ['-o', `Dir::Cache=${join(folder, 'cache')}`, '-o', 'APT::Sandbox::User=root']
-  const args = ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=300', '--no-install-recommends', 'install']
-  await run('apt-get', [...lists, ...archives, ...args, ...packages])
-}
-
 /** The folders in which unpacked packages have their libraries; some have a folder of their own for theirs. */
 export function librariesOf(target) {
   const folders = ['usr/lib', 'lib'].map((name) => join(target, name)).filter(existsSync)

@@ -45,7 +45,10 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
   const admin = await startWithRedis(t)
   const { key, secret, id } = await furnish(admin)
   await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })
-  const page = await open(admin.url, { expected: /^404 GET \/admin\/requests\// })
+  const page = await open(admin.url, {
+    expected: /^404 GET \/admin\/requests\//,
+    permissions: ['clipboard-write'],
+  })
   const ofCli = async (...words: string[]) => {
     const { stdout } = await runCommand(['explain', ...words, '--json', '--config', admin.file], {})
     return JSON.parse(stdout) as { sentence: string; answers?: { sentence: string }[] }

@@ -27,20 +27,38 @@ t.test('a registry that is out of reach: the packages stay as they were', (t) =>
   t.end()
 })
 
-t.test('a Chromium: only the tests that need it go without', (t) => {
-  const folder = checkout(t)
-  const script = join(folder, 'checkout/config/scripts/chromium.mjs')
-  const code = `import(${JSON.stringify(script)}).then(async (it) => console.log('found: ' + await it.findChromium()))`
-  const find = (env: Record<string, string>) => runNode(['-e', code], env).output
-  const PATH = join(folder, 'empty')
-  const output = find({ PATH })
-  t.match(output, /^found: $/m)
-  t.match(output, /^Chromium can't be fetched here \(id: spawn id ENOENT\)\.$/m)
-  t.equal(find({ PATH, CHROMIUM_BIN: '/of/mine' }), 'found: /of/mine\n')
-  writeFileSync(join(PATH, 'google-chrome'), '')
-  t.equal(find({ PATH }), `found: ${join(PATH, 'google-chrome')}\n`)
-  t.end()
-})
+t.test(
+  'a Chromium: a headless shell, else another, else only the tests of pages go without',
+  (t) => {
+    const folder = checkout(t)
+    const script = join(folder, 'checkout/config/scripts/chromium.mjs')
+    const code = `import(${JSON.stringify(script)}).then(async (it) => console.log('found: ' + await it.findChromium()))`
+    const find = (env: Record<string, string>) => runNode(['-e', code], env).output
+    const PATH = join(folder, 'empty')
+    const refusal = "Chromium's headless shell can't be fetched here (id: spawn id ENOENT): "
+    const output = find({ PATH })
+    t.match(output, /^found: $/m)
+    t.match(output, `${refusal}tests of pages will fail.\n`)
+    t.equal(find({ PATH, CHROMIUM_BIN: '/of/mine' }), 'found: /of/mine\n')
+    const other = join(PATH, 'google-chrome')
+    writeFileSync(other, '')
+    const instead = find({ PATH })
+    t.match(
+      instead,
+      `found: ${other}
+`,
+    )
+    t.match(
+      instead,
+      `${refusal}${other} takes its place.
+`,
+    )
+    const shell = join(PATH, 'chromium-headless-shell')
+    writeFileSync(shell, '')
+    t.equal(find({ PATH }), `found: ${shell}\n`)
+    t.end()
+  },
+)
 
 t.test('a fetch that was interrupted: the next one clears up, and leaves one that runs', (t) => {
   const folder = checkout(t)
