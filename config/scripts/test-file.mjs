@@ -7,6 +7,10 @@ const maxLines = 40
 /** A file ends itself when its time is over, and says which of its tests hung. Later it is killed. */
 const killAfterMs = 30_000
 
+/** Processes of files; the end of this one ends them. */
+const running = new Set()
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+
 /** Runs a file of tests in a process of its own, and reads what it says in TAP. */
 export async function runFile(file, seconds) {
   const startMs = performance.now()
@@ -15,11 +19,10 @@ export async function runFile(file, seconds) {
     env: { ...process.env, TAP: '1', TAP_TIMEOUT: String(seconds) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const end = () => child.kill('SIGKILL')
-  process.once('exit', end)
+  running.add(child)
   const hung = setTimeout(
     () => {
-      end()
+      child.kill('SIGKILL')
       // What it has started may hold the other end.
       child.stdout.destroy()
     },
@@ -31,7 +34,7 @@ export async function runFile(file, seconds) {
     child.once('close', (code, signal) => resolve(signal ?? code))
   })
   clearTimeout(hung)
-  process.off('exit', end)
+  running.delete(child)
   const ms = performance.now() - startMs
   return { file, ms, ...outcomeOf(await output, ended) }
 }
