@@ -38,7 +38,11 @@ export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice =
     const outcome = await runFile(file, seconds)
     if (outcome.isFine) return report.tell(outcome)
     failed.push(outcome)
-    if (twice) process.stdout.write(`# Failed beside others: ${file}\n`)
+    // It may pass alone: what it says now says why it may not beside others.
+    if (twice) {
+      const why = [`Failed beside others: ${file}`, ...outcome.failures].join('\n')
+      process.stdout.write(`${why.replaceAll(/^/gm, '# ')}\n`)
+    }
   }
   await inTurn(
     files.filter((file) => !alone.includes(file)),

@@ -50,6 +50,7 @@ t.test('a few files that fail beside the others are run once more, one after the
   t.equal(status, 0, output)
   t.strictSame(order.slice(4).sort(), [0, 2])
   t.match(output, /^# Failed beside others, passed alone: .*2\.test\.ts$/m)
+  t.match(output, /^# Failed beside others: .*2\.test\.ts\n# not ok 1 - a claim\n# {3}---$/m)
   t.notMatch(output, /^not ok/m, 'each file is told once')
   t.equal(runOf(t, programs).status, 1, 'only where that is asked for')
   t.end()
