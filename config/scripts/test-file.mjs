@@ -10,6 +10,7 @@ const killAfterMs = 30_000
 /** Processes of files; the end of this one ends them. */
 const running = new Set()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
 /** Runs a file of tests in a process of its own, and reads what it says in TAP. */
 export async function runFile(file, seconds) {

@@ -17,8 +17,6 @@ if (files === undefined || files.length === 0) {
   )
   process.exit(2)
 }
-// The end of this process ends all that it has started.
-for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 await prepareOrExit({ forTests: true })
 const checked = isChecked ? beginChecks({ isQuick }) : () => true
 if (!isQuick) await findTestTools()
