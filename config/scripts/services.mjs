@@ -30,17 +30,16 @@ export async function runServices() {
     })
     return service.listening
   }
-  const backend = await start('backend', quiet)
+  const [backend, usual] = await Promise.all([start('backend', quiet), configuration()])
   if (stopping) return stopping
-  // Before the gateway, which logs all changes made while it runs.
-  const usual = await configuration()
   const isSet = !process.env.ANIMALS_URL && !leadsTo(usual, backend)
   if (isSet) process.env.ANIMALS_URL = backend
-  const config = await configuration()
+  const config = isSet ? await configuration() : usual
   // Commands in another terminal read the configuration without it.
   const isElsewhere = isSet && config !== undefined && urlsOf(usual) !== urlsOf(config)
   const operator = operatorOf(config)
   if (operator === null) return stop(1)
+  // Before the gateway, which logs all changes made while it runs.
   const keys = config ? await firstKeys(config) : []
   const gateway = await start('gateway', operator && { ADMIN_TOKEN: `operator:${operator.token}` })
   if (stopping) {
@@ -84,7 +83,7 @@ const quiet = process.stdout.isTTY && !process.env.LOG_LEVEL ? { LOG_LEVEL: 'war
 
 /** One key for each plan if the store has none yet: somebody is trying Tollgate for the first time. */
 async function firstKeys({ plans, store }) {
-  const { openStores } = await import('../../gateway/index.ts')
+  const { openStores } = await import('../../gateway/front/stores/open.ts')
   const { desksFor } = await import('../../gateway/office/operations/desks.ts')
   const issued = []
   let stores
@@ -108,7 +107,9 @@ const configFile = process.env.TOLLGATE_CONFIG || 'config/gateway.yaml'
 
 /** The configuration as the gateway reads it; nothing if it can't be read, which the gateway tells. */
 async function configuration() {
-  const { ConfigError, loadConfig } = await import('../../gateway/index.ts')
+  // Not the index, which leads to all of the gateway.
+  const { loadConfig } = await import('../../gateway/office/config/load.ts')
+  const { ConfigError } = await import('../../gateway/office/config/config-error.ts')
   try {
     return loadConfig(configFile)
   } catch (error) {
