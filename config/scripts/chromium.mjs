@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
 import { findOnPath, root } from './shared.mjs'
 
-/** Chromium without windows of its own, which takes two thirds of the time. */
+/** Chromium without windows of its own, with which a test takes two thirds of the processor time. */
 const shells = ['chromium-headless-shell', 'chrome-headless-shell']
 const others = ['chromium', 'chromium-browser', 'google-chrome']
 const folder = join(root, '.cache', 'chromium')

@@ -16,19 +16,15 @@ export function filesOf(names) {
     const place = resolve(root, name)
     if (!existsSync(place)) return undefined
     if (!statSync(place).isDirectory()) return [name]
-    const inside = readdirSync(place, { recursive: true }).filter((file) => isTest(file))
-    return inside.sort().map((file) => join(name, file))
+    const inside = readdirSync(place, { recursive: true }).sort()
+    return inside.filter((file) => file.endsWith('.test.ts')).map((file) => join(name, file))
   })
   return files.includes(undefined) ? undefined : files.flat()
 }
 
-function isTest(file) {
-  return file.endsWith('.test.ts')
-}
-
 /**
- * Runs files of tests, some at a time, and prints TAP; resolves to whether all passed. Where `twice` is set, a few that fail
- * beside the others are run once more, one after the other: what still fails then has failed.
+ * Runs files of tests, some at a time, and prints TAP; resolves to whether there were any and all passed. Where `twice` is
+ * set, a few that fail beside the others are run once more, one after the other: what still fails then has failed.
  */
 export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice = false } = {}) {
   const startMs = performance.now()
@@ -44,25 +40,20 @@ export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice =
       process.stdout.write(`${why.replaceAll(/^/gm, '# ')}\n`)
     }
   }
-  await inTurn(
-    files.filter((file) => !alone.includes(file)),
-    jobs,
-    run,
+  const { true: last = [], false: first = [] } = Object.groupBy(files, (file) =>
+    alone.includes(file),
   )
-  await inTurn(
-    files.filter((file) => alone.includes(file)),
-    1,
-    run,
-  )
+  await inTurn(first, jobs, run)
+  await inTurn(last, 1, run)
   const isAgain = twice && failed.length <= mostAgain
   for (const outcome of failed.splice(0)) {
-    const last = isAgain ? await runFile(outcome.file, seconds) : outcome
-    report.tell(last)
-    if (!last.isFine) failed.push(last)
+    const final = isAgain ? await runFile(outcome.file, seconds) : outcome
+    report.tell(final)
+    if (!final.isFine) failed.push(final)
     else process.stdout.write(`# Failed beside others, passed alone: ${outcome.file}\n`)
   }
   report.end(performance.now() - startMs, failed)
-  return failed.length === 0
+  return files.length > 0 && failed.length === 0
 }
 
 async function inTurn(files, jobs, run) {

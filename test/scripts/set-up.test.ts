@@ -43,16 +43,8 @@ t.test(
     const other = join(PATH, 'google-chrome')
     writeFileSync(other, '')
     const instead = find({ PATH })
-    t.match(
-      instead,
-      `found: ${other}
-`,
-    )
-    t.match(
-      instead,
-      `${refusal}${other} takes its place.
-`,
-    )
+    t.match(instead, `found: ${other}\n`)
+    t.match(instead, `${refusal}${other} takes its place.\n`)
     const shell = join(PATH, 'chromium-headless-shell')
     writeFileSync(shell, '')
     t.equal(find({ PATH }), `found: ${shell}\n`)
