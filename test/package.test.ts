@@ -76,15 +76,11 @@ const ways = {
 t.test('the package works where it is installed: command, plugin and types', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'package-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
-  // tap's hooks in NODE_OPTIONS would be run by npm and by the example.
-  const env = { ...process.env, NODE_OPTIONS: undefined }
   const run = (command: string, args: readonly string[], cwd = folder): string =>
-    execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
-  const output = (command: string, args: readonly string[]): string => {
-    const { stdout } = spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' })
-    return stdout
-  }
+  const output = (command: string, args: readonly string[]): string =>
+    spawnSync(command, args, { cwd: folder, encoding: 'utf8' }).stdout
 
   const packed = run(
     'npm',
@@ -168,7 +164,9 @@ t.test('the package works where it is installed: command, plugin and types', asy
 
   const call = await atSomePort(async (port) => {
     const app = spawn(process.execPath, ['out/app.js'], {
-      ...{ cwd: folder, env: { ...env, PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] },
+      cwd: folder,
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
     t.teardown(() => app.kill('SIGKILL'))
     let output = ''

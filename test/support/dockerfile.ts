@@ -158,7 +158,7 @@ function run(image: Image, command: string, original: string): void {
 
 /** The environment for a build, without the variables that npm and tap have set. */
 function outside(): NodeJS.ProcessEnv {
-  const ours = /^(?:npm_(?!config_(?:registry|cache|userconfig)$)|NODE_OPTIONS$|TAP)/
+  const ours = /^(?:npm_(?!config_(?:registry|cache|userconfig)$)|TAP)/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
 }
 

@@ -43,10 +43,10 @@ export type ProcessOptions = Readonly<{
 export function startProcess(t: Test, file: string, options: ProcessOptions = {}): Service {
   const { env = {}, args = [], cwd, shell = ':', preload } = options
   const imported = preload === undefined ? [] : ['--import', join(root, preload)]
-  const program = [process.execPath, ...imported, join(root, file)]
+  const program = [process.execPath, ...imported, join(root, file), ...args]
   let output = ''
   let stdout = ''
-  const child = spawn(...withoutHooks([...program, ...args], shell), {
+  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', ...program], {
     env: { PATH: process.env['PATH'] ?? '', ...forNode, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     ...(cwd ? { cwd } : {}),
@@ -84,14 +84,6 @@ export async function adminOf({ output }: Service): Promise<string> {
   const told = () => /"admin","msg":"Server listening at ([^"]+)"/.exec(output())?.[1]
   await until(() => told() !== undefined)
   return told() ?? ''
-}
-
-/**
- * A command as arguments of `spawn`. tap puts hooks of its own into every child through NODE_OPTIONS, whatever its
- * environment: one turns SIGXFSZ deadly, one has `require` read TypeScript in its own way.
- */
-export function withoutHooks(command: readonly string[], shell = ':'): [string, string[]] {
-  return ['/bin/sh', ['-c', `unset NODE_OPTIONS; ${shell}; exec "$@"`, 'sh', ...command]]
 }
 
 /** The modes of a folder and of the files in it, in octal digits. */

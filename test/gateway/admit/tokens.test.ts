@@ -101,7 +101,7 @@ async function startSample(t: Test, [command, ending, sample]: Sample): Promise<
   writeFileSync(file, sample)
   const port = await somePort()
   const child = spawn(command, [file], {
-    env: { ...process.env, NODE_OPTIONS: '', PORT: String(port) },
+    env: { ...process.env, PORT: String(port) },
     stdio: 'ignore',
   })
   t.teardown(async () => {

@@ -21,7 +21,8 @@ function stderrOf(declare: string): string {
     await app.close()
   `
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
-    ...{ cwd: root, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } },
+    cwd: root,
+    encoding: 'utf8',
   })
   return stderr
 }
