@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
 import { Refusal } from '../shared/refusal.ts'
-import { checkerOf, isOf, type Static, type TObject } from '../shared/schema.ts'
+import { checkerOf, isOf, type Static, type ObjectSchema } from '../shared/schema.ts'
 
 const byteOrderMark = /^\ufeff/
 
@@ -27,7 +27,7 @@ export function readJsonExactly(app: FastifyInstance, look: LookAtBytes = () => 
 }
 
 /** Reads the members that a schema names, or refuses with a sentence that names the wrong one. */
-export function bodyReader<Schema extends TObject>(
+export function bodyReader<Schema extends ObjectSchema>(
   schema: Schema,
 ): (body: unknown) => Static<Schema> {
   const isSound = checkerOf(schema)
@@ -58,7 +58,7 @@ function isJsonObject(body: unknown): body is JsonObject {
 }
 
 /** A sentence about the first member, in the schema's order, that differs from the schema's `expected`. */
-function firstFault(schema: TObject, { members, source }: JsonObject): string {
+function firstFault(schema: ObjectSchema, { members, source }: JsonObject): string {
   const required = new Set(schema.required ?? [])
   for (const [name, property] of Object.entries(schema.properties)) {
     const value = source.get(name)

@@ -1,85 +1,126 @@
-import type TypeBox from 'typebox'
-import type { Static, TSchema } from 'typebox'
 import { checkOf, refine } from './schema-check.ts'
 
-// TypeBox gives the types alone. Its builders come with its whole algebra of types, 500 modules, and its checker with
-// 235: 0.4 s and 0.15 s of each start of a process. These make the same JSON schemas, and schema-check.ts checks by them.
+/** A JSON schema that `Type` makes. Its type says the same as its value. */
+export type AnySchema = object
 
-export type { Static, TObject, TSchema } from 'typebox'
+export type ObjectSchema<Members extends Schemas = Schemas> = Readonly<{
+  type: 'object'
+  properties: Members
+  required?: readonly string[]
+}>
 
-type Builders = Pick<
-  typeof TypeBox,
-  | 'Array'
-  | 'BigInt'
-  | 'Boolean'
-  | 'Enum'
-  | 'Integer'
-  | 'Literal'
-  | 'Null'
-  | 'Number'
-  | 'Object'
-  | 'Optional'
-  | 'Partial'
-  | 'Record'
-  | 'Refine'
-  | 'String'
-  | 'Tuple'
-  | 'Union'
->
-
-type Members = Readonly<Record<string, object>>
+type Schemas = Readonly<Record<string, AnySchema>>
 
 /** Marks members that may be missing; it isn't printed. */
 const optional = '~optional'
+type Optional = Readonly<{ [optional]: true }>
 
-const of = (type: string) => (options?: object) => ({ type, ...options })
+/** The type of the values that a schema lets pass. */
+export type Static<Schema> = Schema extends { anyOf: readonly (infer Each)[] }
+  ? Static<Each>
+  : Schema extends { items: infer Items }
+    ? OfItems<Items>
+    : Schema extends { properties: infer Members }
+      ? OfMembers<Members>
+      : Schema extends { patternProperties: Readonly<Record<string, infer Member>> }
+        ? Record<string, Static<Member>>
+        : Schema extends { const: infer Word }
+          ? Word
+          : Schema extends { enum: readonly (infer Word)[] }
+            ? Word
+            : Schema extends { type: infer Name extends keyof Plain }
+              ? Plain[Name]
+              : unknown
 
-const builders = {
+type OfItems<Items> = Items extends readonly unknown[]
+  ? { [Place in keyof Items]: Static<Items[Place]> }
+  : Static<Items>[]
+
+type OfMembers<Members> = Flat<
+  {
+    [Name in keyof Members as Members[Name] extends Optional ? never : Name]: Static<Members[Name]>
+  } & {
+    [Name in keyof Members as Members[Name] extends Optional ? Name : never]?: Static<Members[Name]>
+  }
+>
+
+type Flat<Members> = { [Name in keyof Members]: Members[Name] }
+
+type Plain = {
+  bigint: bigint
+  boolean: boolean
+  integer: number
+  null: null
+  number: number
+  string: string
+}
+
+const of =
+  <const Name extends keyof Plain>(type: Name) =>
+  (options?: object) => ({ type, ...options })
+
+/** Makes schemas. */
+export const Type = {
   BigInt: of('bigint'),
   Boolean: of('boolean'),
   Integer: of('integer'),
   Null: of('null'),
   Number: of('number'),
   String: of('string'),
-  Array: (items: object, options?: object) => ({ type: 'array', items, ...options }),
-  Enum: (values: readonly unknown[], options?: object) => ({ enum: values, ...options }),
-  Literal: (value: unknown, options?: object) => ({
-    type: typeof value,
-    const: value,
+  Array: <Items extends AnySchema>(items: Items, options?: object) => ({
+    type: 'array' as const,
+    items,
     ...options,
   }),
-  Object: (properties: Members, options?: object) => {
+  Enum: <const Words extends readonly unknown[]>(words: Words, options?: object) => ({
+    enum: words,
+    ...options,
+  }),
+  Literal: <const Word extends string | number | boolean>(word: Word, options?: object) => ({
+    type: typeof word,
+    const: word,
+    ...options,
+  }),
+  Object: <Members extends Schemas>(
+    properties: Members,
+    options?: object,
+  ): ObjectSchema<Members> => {
     const names = Object.keys(properties).filter((name) => !hasOwn(properties[name], optional))
     const required = names.length > 0 ? { required: names } : {}
     return { type: 'object', ...required, properties, ...options }
   },
-  Optional: (schema: object) => hidden(schema, optional, true),
-  Partial: ({ type, properties }: TSchema & Members) => ({ type, properties }),
-  Record: ({ pattern = '^.*$' }: { pattern?: string }, member: object, options?: object) => ({
-    type: 'object',
-    patternProperties: { [pattern]: member },
-    ...options,
-  }),
-  Refine: (schema: { [refine]?: object[] }, check: unknown, error: unknown = () => '') =>
-    hidden(schema, refine, [...(schema[refine] ?? []), { check, error }]),
-  Tuple: (items: readonly object[], options?: object) => ({
-    type: 'array',
+  Optional: <Schema extends AnySchema>(schema: Schema) =>
+    hidden(schema, optional, true) as Schema & Optional,
+  Partial: <Members extends Schemas>({ type, properties }: ObjectSchema<Members>) =>
+    ({ type, properties }) as ObjectSchema<{ [Name in keyof Members]: Members[Name] & Optional }>,
+  Record: <Member extends AnySchema>(
+    { pattern = '^.*$' }: { type: 'string'; pattern?: string },
+    member: Member,
+    options?: object,
+  ) => ({ type: 'object' as const, patternProperties: { [pattern]: member }, ...options }),
+  Refine: <Schema extends AnySchema & { [refine]?: object[] }>(
+    schema: Schema,
+    check: (value: Static<Schema>) => boolean,
+    error: (value: Static<Schema>) => string = () => '',
+  ) => hidden(schema, refine, [...(schema[refine] ?? []), { check, error }]),
+  Tuple: <const Items extends readonly AnySchema[]>(items: Items, options?: object) => ({
+    type: 'array' as const,
     items,
     minItems: items.length,
     additionalItems: false,
     ...options,
   }),
-  Union: (anyOf: readonly object[], options?: object) => ({ anyOf, ...options }),
+  Union: <const Any extends readonly AnySchema[]>(anyOf: Any, options?: object) => ({
+    anyOf,
+    ...options,
+  }),
 }
-
-/** Makes schemas: what TypeBox's `Type` makes, as far as it is used here. */
-export const Type = builders as unknown as Builders
 
 /** A time that a date can have, in milliseconds since 1970. */
 export const timeSchema = Type.Integer({ minimum: -8.64e15, maximum: 8.64e15 })
 
 /** Whether a value is as a schema says. */
-export function isOf<Schema extends TSchema>(
+export function isOf<Schema extends AnySchema>(
   schema: Schema,
   value: unknown,
 ): value is Static<Schema> {
@@ -87,7 +128,7 @@ export function isOf<Schema extends TSchema>(
 }
 
 /** The same as a function. */
-export function checkerOf<Schema extends TSchema>(
+export function checkerOf<Schema extends AnySchema>(
   schema: Schema,
 ): (value: unknown) => value is Static<Schema> {
   return (value): value is Static<Schema> => isOf(schema, value)
@@ -97,7 +138,7 @@ export function checkerOf<Schema extends TSchema>(
  * Reads JSON that another process has written: the value of a text; `undefined` if there is none, if it isn't JSON, or if it
  * isn't as the schema says.
  */
-export function readerOf<Schema extends TSchema>(
+export function readerOf<Schema extends AnySchema>(
   schema: Schema,
 ): (text: string | null | undefined) => Static<Schema> | undefined {
   const isValid = checkerOf(schema)
@@ -112,7 +153,7 @@ export function readerOf<Schema extends TSchema>(
 }
 
 /** A schema with further options, such as a description. */
-export function withOptions<Schema extends TSchema, Options extends object>(
+export function withOptions<Schema extends AnySchema, Options extends object>(
   schema: Schema,
   options: Options,
 ): Schema & Options {
@@ -121,7 +162,7 @@ export function withOptions<Schema extends TSchema, Options extends object>(
 }
 
 /** A schema with one more member that is no word of JSON schemas. */
-function hidden(schema: object, name: string, value: unknown): object {
+function hidden<Schema extends AnySchema>(schema: Schema, name: string, value: unknown): Schema {
   const copy = withOptions(schema, {})
   return Object.defineProperty(copy, name, { value, enumerable: false, configurable: true })
 }

@@ -19,7 +19,7 @@ import {
 import { caller, type Call } from './support/http.ts'
 import { contractOf } from './support/openapi.ts'
 import { askAll, examplesOf, targetOf, writtenCall } from './support/openapi-asks.ts'
-import { lintFaults } from './support/openapi-document.ts'
+import { lintFaults } from './support/openapi-lint.ts'
 import { root } from './support/process.ts'
 import { optionalWindows } from '../shared/windows.ts'
 import { until } from './support/until.ts'

@@ -13,11 +13,6 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
   { from: /^shared\//, notTo: /^(?:gateway|backend)\//, because: 'what is shared stands alone' },
   { from: /^(?:gateway|backend|shared)\//, notTo: /^test\//, because: 'tests are not shipped' },
   {
-    from: /^(?!shared\/schema\.ts)/,
-    notTo: /^typebox/,
-    because: 'shared/schema.ts makes schemas without loading TypeBox, of which it has the types',
-  },
-  {
     from: /^(?!shared\/spans\/)/,
     notTo: /^@opentelemetry\//,
     because:

@@ -1,22 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import TypeBox from 'typebox'
-import Value from 'typebox/value'
 import { withCommas } from '../../shared/commas.ts'
 import { sortedBy } from '../../shared/in-order.ts'
 import { int64From } from '../../shared/int64.ts'
 import { parseJsonObject } from '../../shared/json.ts'
 import { nearest } from '../../shared/near.ts'
-import { checkerOf, isOf, Type as own } from '../../shared/schema.ts'
 import { durationFrom, instantFrom, sizeFrom } from '../../shared/units.ts'
 import { seeded } from '../support/seeded.ts'
-
-/** Values of each kind, at and beside the bounds of the schema below. */
-const odd: readonly unknown[] = [
-  ...[undefined, null, true, 0, 1, 2, 3, 4, 5, 6, 8, 10, -1, 0.5, NaN, Infinity, 2 ** 53],
-  ...[0n, 1n, 5n, '', 'a', 'one', 'x', '5', [], ['a'], ['b'], ['a', 5], [[]], new Date(0)],
-  ...[{}, { a: [] }, { a: ['a'] }, { a: ['b'] }, { a: ['a'], B: 5 }, { x: true }, { x: 1 }],
-]
 
 t.test('int64', (t) => {
   for (const text of [
@@ -121,55 +111,6 @@ t.test('JSON objects', (t) => {
     t.equal(parseJsonObject(`{"a":${'9'.repeat(1_000_000)}}`).members['a'], Infinity)
     t.end()
   })
-  t.end()
-})
-
-t.test('schemas are those that TypeBox makes, and are checked as TypeBox does', (t) => {
-  const made = (Type: typeof TypeBox | typeof own) => {
-    const said = { expected: 'what is said' }
-    const even = Type.Refine(Type.Integer({ minimum: 2, ...said }), (value) => value % 2 === 0)
-    const small = Type.Refine(even, (value) => value < 9)
-    const many = Type.Array(Type.String({ pattern: '^a' }), { minItems: 1 })
-    const thing = Type.Object(
-      {
-        ...{ even, small, may: Type.Optional(small), refined: Type.Optional(even) },
-        ...{ yes: Type.Boolean(), large: Type.BigInt({ minimum: 1n }), number: Type.Number() },
-        word: Type.Enum(['one', 'two'], said),
-        either: Type.Union([Type.Literal('x'), Type.Literal(5), Type.Null()], said),
-        all: Type.Record(Type.String({ pattern: '^[a-z]$' }), many, { minProperties: 1 }),
-        any: Type.Optional(Type.Record(Type.String(), Type.Boolean(), said)),
-      },
-      { additionalProperties: false, ...said },
-    )
-    return [thing, Type.Partial(thing), Type.Object({ may: Type.Optional(many) })]
-  }
-  const written = (schemas: unknown) =>
-    JSON.stringify(schemas, (_name, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
-    )
-  const [mine, theirs] = [made(own), made(TypeBox)]
-  t.equal(written(mine), written(theirs))
-  const sound = {
-    ...{ even: 4, small: 4, yes: true, large: 1n, number: 0.5, word: 'one', either: null },
-    all: { a: ['a'] },
-  }
-  const [schema, theirSchema] = [mine[0], theirs[0]]
-  if (!schema || !theirSchema) throw new Error('there are three')
-  t.ok(isOf(schema, sound))
-  let refused = 0
-  const members = ['may', 'refined', 'any', 'other', ...Object.keys(sound)]
-  for (const name of members) {
-    for (const value of odd) {
-      const changed = { ...sound, [name]: value }
-      const isSound = checkerOf(schema)(changed)
-      if (!isSound) refused++
-      const told = `${name}: ${typeof value} ${String(value)}`
-      if (isSound !== Value.Check(theirSchema, changed)) t.fail(told)
-    }
-  }
-  t.ok(refused > members.length, `${refused} are refused, here and there`)
-  const long = own.String({ maxLength: 5 })
-  t.throws(() => isOf(long, 'x'), /can’t say maxLength/, 'no word is left unchecked in silence')
   t.end()
 })
 

@@ -1,4 +1,3 @@
-import { createConfig, lint } from '@redocly/openapi-core'
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
@@ -37,21 +36,6 @@ export type Operation = Readonly<{
 }>
 
 const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace']
-
-/** The faults of an OpenAPI document by itself: structure, references, examples. */
-export async function lintFaults(file: string): Promise<string[]> {
-  const rules = {
-    'operation-tag-defined': 'error',
-    'parameter-description': 'error',
-    // The console's page is a folder: relative names on it lead to what is below.
-    'no-path-trailing-slash': 'off',
-  } as const
-  const config = await createConfig({ extends: ['recommended-strict'], rules })
-  const problems = await lint({ ref: file, config })
-  return problems.map(({ ruleId, message, location }) => {
-    return `${location[0]?.pointer ?? file}: ${message} (${ruleId})`
-  })
-}
 
 /** The operations of an OpenAPI document, with what they refer to in place of each reference. */
 export function readOperations(file: string): Operation[] {

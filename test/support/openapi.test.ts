@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Answer } from './http.ts'
 import { contractOf } from './openapi.ts'
-import { lintFaults } from './openapi-document.ts'
+import { lintFaults } from './openapi-lint.ts'
 import { folderOf } from './folder.ts'
 
 const document = `

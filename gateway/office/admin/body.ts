@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { breathe } from '../../../shared/breathe.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import { isOf, type TSchema } from '../../../shared/schema.ts'
+import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import { mistakesIn } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
 import { Blocks, contentFrom } from '../operations/content.ts'
@@ -76,7 +76,7 @@ export function requireNothing(body: unknown): void {
 const mostExplained = 32_768
 
 /** The value of a JSON body. Throws a refusal with all its mistakes, or of a long body with what is expected. */
-export function read(body: unknown, schema: TSchema & { expected?: string }): unknown {
+export function read(body: unknown, schema: AnySchema & { expected?: string }): unknown {
   const text = contentOf(body).read().trim() || '{}'
   let value: unknown
   try {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal } from '../../../shared/refusal.ts'
-import type { TSchema } from '../../../shared/schema.ts'
+import type { AnySchema } from '../../../shared/schema.ts'
 import type { Endpoint } from '../operations/context.ts'
 import { bodySchema, fromMembers, parametersOf, plainParameters } from '../operations/members.ts'
 import type { Parameters } from '../operations/parameter.ts'
@@ -78,7 +78,7 @@ export function fromBody(parameters: Parameters): (body: unknown) => Given {
 }
 
 /** The value of a body with a secret: a message about a mistake in it could quote the secret. */
-export function readSecret(body: unknown, schema: TSchema & { expected?: string }): unknown {
+export function readSecret(body: unknown, schema: AnySchema & { expected?: string }): unknown {
   try {
     return read(body, schema)
   } catch {

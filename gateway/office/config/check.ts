@@ -1,5 +1,5 @@
 import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
-import { isOf, type TSchema } from '../../../shared/schema.ts'
+import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import type { ConfigDocument } from './document.ts'
 import { mostMistakes, type Mistake, type Path } from './mistake.ts'
 import { isSecretName } from './mask.ts'
@@ -20,7 +20,7 @@ type Rule = Readonly<{
 }>
 
 /** All mistakes of a file against its schema, each at its offset. */
-export function mistakesIn(document: ConfigDocument, schema: TSchema): Mistake[] {
+export function mistakesIn(document: ConfigDocument, schema: AnySchema): Mistake[] {
   const mistakes: Mistake[] = []
   for (const mistake of faults(document, schema, document.root, [], 0)) {
     if (mistakes.length < mostMistakes) mistakes.push(mistake)
@@ -44,7 +44,7 @@ function* faults(
   const node = document.resolve(written)
   const offset = written?.range?.[0] ?? sectionOffset
   const passes = (rule: Rule): boolean =>
-    document.passes(node, (value) => isOf(rule as TSchema, value))
+    document.passes(node, (value) => isOf(rule as AnySchema, value))
   const wrong = (): Mistake => {
     const got = shownValue(document, rule, node, String(path.at(-1)))
     const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
@@ -174,10 +174,10 @@ function hintFor(rule: Rule, value: unknown): string {
   if (typeof value !== 'string') return ''
   const digits = value.replace(/[,_' ]/g, '')
   const isNumber = digits !== value && /^\d{1,15}$/.test(digits)
-  if (isNumber && isOf(rule as TSchema, Number(digits))) return didYouMean(digits)
+  if (isNumber && isOf(rule as AnySchema, Number(digits))) return didYouMean(digits)
   const isWord = /^[\w-]+$/.test(value)
   const spelled = [value.toLowerCase(), value.toUpperCase()].find(
-    (each) => isWord && isOf(rule as TSchema, each),
+    (each) => isWord && isOf(rule as AnySchema, each),
   )
   const near = spelled ?? nearest(value, wordsOf(rule))
   return near === undefined ? '' : didYouMean(near)

@@ -1,4 +1,4 @@
-import type { TSchema } from '../../../shared/schema.ts'
+import type { AnySchema } from '../../../shared/schema.ts'
 import type { ConfigFile } from './file.ts'
 import { fileSchema } from './schema.ts'
 import type { Complete } from './settings/setting.ts'
@@ -30,7 +30,7 @@ export function withDefaults(file: ConfigFile): CompleteFile {
  * still be a `${NAME}`; one that is there and `undefined` is unknown, and stays so.
  */
 export function completed(file: unknown): unknown {
-  return valueOf(fileSchema as TSchema, file)
+  return valueOf(fileSchema as AnySchema, file)
 }
 
 function valueOf(rule: Rule, value: unknown): unknown {

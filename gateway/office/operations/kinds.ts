@@ -4,7 +4,7 @@ import {
   type LimitSetting,
   type MeteredSetting,
 } from '../../front/limits/limit-settings.ts'
-import { Type, type TSchema } from '../../../shared/schema.ts'
+import { Type, type AnySchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
 import type { Settings } from '../config/edit/edit.ts'
 import { yaml } from '../config/yaml.ts'
@@ -20,7 +20,7 @@ export type Kind<Value> = Readonly<{
   /** Reads the text of an option or of a query's parameter; `undefined` if it breaks the rule. */
   read: (text: string) => Value | undefined
   /** The rule for a member of a body. */
-  schema: TSchema
+  schema: AnySchema
   /** Reads a member that fits the schema; by default, as `read` reads its text. */
   fromJson?: (json: unknown) => Value | undefined
   /** All texts that it reads, where they are few: shells offer them. */

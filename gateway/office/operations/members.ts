@@ -1,4 +1,4 @@
-import { Type, type TSchema } from '../../../shared/schema.ts'
+import { Type, type AnySchema } from '../../../shared/schema.ts'
 import type { Parameter, Parameters } from './parameter.ts'
 
 type Values = Record<string, unknown>
@@ -35,10 +35,10 @@ export function fromMembers(parameters: Parameters): (members: unknown) => Value
 }
 
 /** The schema of a body with these parameters. A dot in a name leads into an object. */
-export function bodySchema(parameters: Parameters): TSchema {
+export function bodySchema(parameters: Parameters): AnySchema {
   const all = plainParameters(parameters)
   const groups = new Map<string, Parameters>()
-  const members: Record<string, TSchema> = {}
+  const members: Record<string, AnySchema> = {}
   for (const [name, parameter] of all) {
     const [group = '', inner] = name.split('.', 2)
     if (inner === undefined) members[name] = memberSchema(parameter)
@@ -54,7 +54,7 @@ export function bodySchema(parameters: Parameters): TSchema {
   return Type.Object(members, { additionalProperties: false, expected })
 }
 
-function memberSchema({ kind, many = false, takeAway, isRequired = false }: Parameter): TSchema {
+function memberSchema({ kind, many = false, takeAway, isRequired = false }: Parameter): AnySchema {
   const { expected, schema } = many
     ? manyOf(kind.schema)
     : { expected: kind.expected, schema: kind.schema }
@@ -63,12 +63,12 @@ function memberSchema({ kind, many = false, takeAway, isRequired = false }: Para
 }
 
 /** A list of at least one: an empty list would allow nothing, so that the key could do nothing. */
-function manyOf(schema: TSchema) {
+function manyOf(schema: AnySchema) {
   const expected = 'a list of at least one text'
   return { expected, schema: Type.Array(schema, { minItems: 1, expected }) }
 }
 
-function orNull(schema: TSchema, expected: string): TSchema {
+function orNull(schema: AnySchema, expected: string): AnySchema {
   return Type.Union([schema, Type.Null()], { expected: `${expected}, or null` })
 }
 

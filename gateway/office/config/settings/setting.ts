@@ -1,10 +1,13 @@
-import { Type, withOptions, type TSchema } from '../../../../shared/schema.ts'
+import { Type, withOptions, type AnySchema, type Static } from '../../../../shared/schema.ts'
 
 /** The purpose of a setting in a sentence, for editors. */
 type Described = Readonly<{ description: string }>
 
 /** A setting that must be written. */
-export function required<Rule extends TSchema>(rule: Rule, description: string): Rule & Described {
+export function required<Rule extends AnySchema>(
+  rule: Rule,
+  description: string,
+): Rule & Described {
   return withOptions(rule, { description })
 }
 
@@ -12,16 +15,16 @@ export function required<Rule extends TSchema>(rule: Rule, description: string):
  * A setting that may be left out. It has its default then; without one it is absent. The default `{}` of a section is
  * filled in with those of its settings.
  */
-export function optional<Rule extends TSchema>(
+export function optional<Rule extends AnySchema>(
   rule: Rule,
   description: string,
 ): Optional<Rule> & Described
-export function optional<Rule extends TSchema>(
+export function optional<Rule extends AnySchema>(
   rule: Rule,
   description: string,
   initial: Written<Rule>,
 ): Optional<Rule> & Described & Preset
-export function optional(rule: TSchema, description: string, initial?: unknown): Described {
+export function optional(rule: AnySchema, description: string, initial?: unknown): Described {
   const preset = initial === undefined ? {} : { default: initial }
   return withOptions(Type.Optional(rule), { description, ...preset })
 }
@@ -39,12 +42,12 @@ export function section<Members extends Readonly<Record<string, Described>>>(
 }
 
 /** A section that may be switched off as a whole. */
-export function orOff<Whole extends TSchema>(whole: Whole) {
+export function orOff<Whole extends AnySchema>(whole: Whole) {
   return Type.Union([whole, Type.Literal('off')], { expected: 'a section of settings, or off' })
 }
 
 /** A choice in which a text stands for a section with this one member, as `custom` does for `{ limits: custom }`. */
-export function shortened<Choice extends TSchema>(
+export function shortened<Choice extends AnySchema>(
   shortFor: string,
   choice: Choice,
 ): Choice & Shortened {
@@ -71,20 +74,7 @@ type Value<Rule, In extends Form> = Rule extends { anyOf: readonly (infer Each)[
       ? OfSection<Members, In>
       : Rule extends { patternProperties: Readonly<Record<string, infer Member>> }
         ? Readonly<Record<string, Value<Member, In>>>
-        : Single<Rule>
-
-// TypeBox's `Static` says the same, and takes the compiler 1.3 million instantiations, which are 5 s.
-type Single<Rule> = Rule extends { const: infer Word }
-  ? Word
-  : Rule extends { enum: readonly (infer Word)[] }
-    ? Word
-    : Rule extends { type: 'boolean' }
-      ? boolean
-      : Rule extends { type: 'integer' | 'number' }
-        ? number
-        : Rule extends { type: 'string' }
-          ? string
-          : never
+        : Static<Rule>
 
 type OfChoice<Each, In extends Form> = In extends 'complete' ? Extract<Each, Section> : Each
 

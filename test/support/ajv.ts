@@ -1,0 +1,21 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import { refine } from '../../shared/schema-check.ts'
+import { isObject, mapped } from './openapi-document.ts'
+
+/** What another checker of schemas says of those that `Type` makes, with the checks that JSON schemas have no word for. */
+export function ajvCheckOf(schema: object): ValidateFunction {
+  const ajv = new Ajv({ strict: false, strictNumbers: true })
+  ajv.addKeyword({
+    keyword: 'refined',
+    validate: (checks: readonly { check: (value: unknown) => boolean }[], value: unknown) =>
+      checks.every(({ check }) => check(value)),
+  })
+  return ajv.compile(withChecks(schema) as object)
+}
+
+function withChecks(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withChecks)
+  if (!isObject(schema)) return schema
+  const refined: unknown = Reflect.get(schema, refine)
+  return { ...mapped(schema, withChecks), ...(refined === undefined ? {} : { refined }) }
+}
