@@ -4,7 +4,7 @@ import { operations as table } from '../../gateway/office/operations/all.ts'
 import { bodySchema, plainParameters } from '../../gateway/office/operations/members.ts'
 import { file, guarded, operations } from '../support/admin-contract.ts'
 import { startAdmin } from '../support/admin.ts'
-import type { Parameter } from '../support/openapi-document.ts'
+import { operationLines, type Parameter } from '../support/openapi-document.ts'
 import { lintFaults } from '../support/openapi-lint.ts'
 
 t.test('the document is sound by itself', async (t) => {
@@ -14,6 +14,11 @@ t.test('the document is sound by itself', async (t) => {
 t.test('its operations are the routes of the admin address', async (t) => {
   const { admin } = await startAdmin(t)
   const documented = operations.map(({ method, path }) => `${method} ${path}`)
+  t.strictSame(
+    operationLines(file).map(({ method, path }) => `${method} ${path}`),
+    documented,
+    'its lines tell the same',
+  )
   const routes = routesIn(admin.printRoutes({ commonPrefix: false }))
   // The files of the console's page have other paths in each version, and only the page asks for them.
   const lasting = routes.filter((route) => !/ \/console\/[0-9a-f]{16}\//.test(route))

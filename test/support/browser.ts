@@ -4,7 +4,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import type { Test } from 'tap'
 import { pathExpression } from '../../gateway/front/http/paths.ts'
 import { startAdmin, type AdminOptions } from './admin.ts'
-import { readOperations } from './openapi-document.ts'
+import { operationLines } from './openapi-document.ts'
 import { token as usualToken } from './operator.ts'
 import { root } from './process.ts'
 import { bound } from './promises.ts'
@@ -155,7 +155,7 @@ function watch(
   })
 }
 
-const documented = readOperations(join(root, 'config/openapi/admin.yaml')).map(
+const documented = operationLines(join(root, 'config/openapi/admin.yaml')).map(
   ({ method, path }) => ({ method, expression: pathExpression(path) }),
 )
 
