@@ -84,8 +84,7 @@ const words: Readonly<Record<string, (said: never, schema: Schema) => Check>> = 
         (name) => names.has(name) || patterns.some((pattern) => pattern.test(name)),
       )
   },
-  [refine]: (said: readonly { check: Check }[]) => (value) =>
-    said.every(({ check }) => check(value)),
+  [refine]: (said: readonly Check[]) => (value) => said.every((check) => check(value)),
 }
 
 /** Words of JSON schemas that would say something, but that nobody checks. */

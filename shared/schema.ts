@@ -101,8 +101,7 @@ export const Type = {
   Refine: <Schema extends AnySchema & { [refine]?: object[] }>(
     schema: Schema,
     check: (value: Static<Schema>) => boolean,
-    error: (value: Static<Schema>) => string = () => '',
-  ) => hidden(schema, refine, [...(schema[refine] ?? []), { check, error }]),
+  ) => hidden(schema, refine, [...(schema[refine] ?? []), check]),
   Tuple: <const Items extends readonly AnySchema[]>(items: Items, options?: object) => ({
     type: 'array' as const,
     items,

@@ -91,6 +91,12 @@ t.test('schemas are JSON schemas, and are checked as Ajv checks them', (t) => {
     }
     t.ok(refused > names.length, `${refused} are refused, here and there`)
   }
+  // @ts-expect-error what the schema refuses, the type of its values refuses
+  const wrong: Static<typeof thing> = { ...sound, pair: ['text', 1] }
+  t.notOk(isOf(thing, wrong))
+  // @ts-expect-error a member that must be there
+  const less: Static<typeof thing> = { even: 10, number: 0.5, word: 'one', either: null, all: {} }
+  t.notOk(isOf(thing, less))
   const large = checkerOf(Type.BigInt({ minimum: 1n }))
   t.strictSame([1n, 0n, 1, '1', null].map(large), [true, false, false, false, false])
   t.throws(

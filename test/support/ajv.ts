@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { refine } from '../../shared/schema-check.ts'
+import { refine, type Check } from '../../shared/schema-check.ts'
 import { isObject, mapped } from './openapi-document.ts'
 
 /** What another checker of schemas says of those that `Type` makes, with the checks that JSON schemas have no word for. */
@@ -7,8 +7,7 @@ export function ajvCheckOf(schema: object): ValidateFunction {
   const ajv = new Ajv({ strict: false, strictNumbers: true })
   ajv.addKeyword({
     keyword: 'refined',
-    validate: (checks: readonly { check: (value: unknown) => boolean }[], value: unknown) =>
-      checks.every(({ check }) => check(value)),
+    validate: (checks: readonly Check[], value: unknown) => checks.every((check) => check(value)),
   })
   return ajv.compile(withChecks(schema) as object)
 }

@@ -201,11 +201,7 @@ export function ofText<Value>(
   expected: string,
   read: (text: string) => Value | undefined,
 ): Kind<Value> {
-  const schema = Type.Refine(
-    Type.String({ expected }),
-    (value) => read(value) !== undefined,
-    () => `must be ${expected}`,
-  )
+  const schema = Type.Refine(Type.String({ expected }), (value) => read(value) !== undefined)
   return { expected, read, schema }
 }
 
