@@ -8,7 +8,7 @@ const commit = 'bb99297'
 
 /**
  * A program of the former version, from this checkout's history, as `startProcess` takes it; `undefined` where the history
- * is cut off before it.
+ * is cut off before it. It runs with this checkout's packages, of which nothing else uses TypeBox.
  */
 export function formerProgram(file: string): string | undefined {
   const folder = join(root, '.cache', `former-${commit}`)
