@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
 import { Refusal } from '../shared/refusal.ts'
-import { checkerOf, isOf, type Static, type ObjectSchema } from '../shared/schema.ts'
+import { checkerOf, isOf, type ObjectSchema, type Static } from '../shared/schema.ts'
 
 const byteOrderMark = /^\ufeff/
 

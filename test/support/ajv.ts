@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { refine, type Check } from '../../shared/schema-check.ts'
 import { isObject, mapped } from './openapi-document.ts'
 
-/** What another checker of schemas says of those that `Type` makes, with the checks that JSON schemas have no word for. */
+/** Ajv as another checker of the schemas that `Type` makes, with the checks that JSON schemas have no word for. */
 export function ajvCheckOf(schema: object): ValidateFunction {
   const ajv = new Ajv({ strict: false, strictNumbers: true })
   ajv.addKeyword({
