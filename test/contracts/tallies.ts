@@ -1,5 +1,9 @@
 import type { Test } from 'tap'
-import type { Tally, TallyStore } from '../../gateway/front/counts/tally-store.ts'
+import {
+  rememberedDays,
+  type Tally,
+  type TallyStore,
+} from '../../gateway/front/counts/tally-store.ts'
 
 /** The contract of `TallyStore`. Each adapter runs it with two views of one store. */
 export function tallyStoreContract(
@@ -61,5 +65,11 @@ export function tallyStoreContract(
 
     for (const store of [first, first, second]) await store.add({ ...g1, number: 2 })
     t.strictSame(await all(20_002, 20_002), found, 'a batch that is handed in again adds nothing')
+
+    const later = tally({ day: 20_002 + rememberedDays })
+    for (let number = 3; number < 10; number++)
+      await first.add({ by: 'g1', number, lines: [later] })
+    t.strictSame(await all(20_002, 20_002), [], 'days that are older than is kept go')
+    t.strictSame(await all(20_003, later.day), [{ ...later, count: 7 }])
   })
 }

@@ -18,6 +18,7 @@ import {
   type Turn,
 } from '../../records/notice-store.ts'
 import { answerOf } from './answer.ts'
+import { oldestRows, oldRows } from './old-rows.ts'
 
 /** Notices that are read in one turn of the loop. */
 const pageSize = 500
@@ -111,7 +112,7 @@ export class EmbeddedNotices implements NoticeStore {
     const nowMs = this.#clock()
     if (tables.told.get(id, nowMs)) return nothing
     if (yields && mark !== undefined && tables.told.get(mark, nowMs)) return nothing
-    tables.forgetTold.run(nowMs)
+    tables.forgetTold(nowMs)
     for (const name of [id, ...(mark === undefined ? [] : [mark])]) {
       tables.tell.run(name, nowMs + rememberMs)
     }
@@ -138,7 +139,7 @@ export class EmbeddedNotices implements NoticeStore {
 
   #handOut(queue: string, limit: number): Queued[] {
     const nowMs = this.#clock()
-    this.#tables.forget.run(nowMs - keptMs)
+    this.#tables.forget(nowMs - keptMs)
     const rows = this.#tables.due.all(queue, nowMs, limit)
     for (const { id } of rows) this.#tables.lease.run(nowMs + leaseMs, queue, id)
     return rows.flatMap(({ item }) => queuedFrom(item))
@@ -174,7 +175,7 @@ function tablesOf(database: Database) {
       'SELECT id FROM noticesTold WHERE id = ? AND untilMs > ?',
     ),
     tell: database.prepare('INSERT OR REPLACE INTO noticesTold VALUES (?, ?)'),
-    forgetTold: database.prepare('DELETE FROM noticesTold WHERE untilMs <= ?'),
+    forgetTold: oldRows(database, { table: 'noticesTold', key: 'id', isOld: 'untilMs <= ?' }),
     insert: database.prepare(
       `INSERT OR IGNORE INTO notices (address, id, addedAtMs, dueMs, item)
        VALUES (?, ?, ?, ?, ?)`,
@@ -185,7 +186,7 @@ function tablesOf(database: Database) {
     oldest: database.prepare<[string], Row>(`SELECT * ${ofQueue} ORDER BY seq LIMIT 1`),
     remove: database.prepare(`DELETE FROM notices ${ofNotice}`),
     removeAll: database.prepare(`DELETE ${ofQueue}`),
-    forget: database.prepare('DELETE FROM notices WHERE addedAtMs < ?'),
+    forget: oldestRows(database, 'notices', 'addedAtMs'),
     due: database.prepare<[string, number, number], Row>(
       `SELECT * ${ofQueue} AND dueMs <= ? ORDER BY dueMs LIMIT ?`,
     ),

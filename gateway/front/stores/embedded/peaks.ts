@@ -12,8 +12,9 @@ import { rememberedDays } from '../../counts/tally-store.ts'
 import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
+import { oldRows } from './old-rows.ts'
 
-/** Quotas that are read in one turn of the loop. */
+/** Quotas that are read, or whose names are looked at, in one turn of the loop. */
 const quotasAtOnce = 250
 
 /** The columns of the windows that are recorded always: `mostMinute` and `refusedByMinute` of a minute. */
@@ -100,15 +101,14 @@ function dayReader(database: Database): ReadDay {
 }
 
 function peakSpace(database: Database): CopiedCounts<QuotaDay> {
-  const tables = ['peaks', 'optionalPeaks']
-  const forget = tables.map((table) => database.prepare(`DELETE FROM ${table} WHERE day <= ?`))
-  const forgetQuotas = database.prepare('DELETE FROM peakQuotas WHERE lastDay <= ?')
+  const isOld = 'day <= ?'
+  const forgetPeaks = oldRows(database, { table: 'peaks', key: 'day, id', isOld })
+  const forgetOptional = oldRows(database, { table: 'optionalPeaks', key: 'day, id, name', isOld })
+  const forgetNames = unusedNames(database)
   const keep = database.prepare(
     `INSERT INTO peakQuotas (quota, lastDay) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET lastDay = max(lastDay, excluded.lastDay)`,
   )
-  // Quotas are looked through once a day.
-  let newestDay = 0
   return countSpace<QuotaDay>(database, {
     name: 'peaks',
     writing: (merge) => {
@@ -143,11 +143,24 @@ function peakSpace(database: Database): CopiedCounts<QuotaDay> {
       }
     },
     forget: (peaks) => {
-      const newest = Math.max(...peaks.map(({ day }) => day))
-      if (newest <= newestDay) return
-      newestDay = newest
-      for (const each of forget) each.run(newest - rememberedDays)
-      forgetQuotas.run(newest - rememberedDays)
+      const day = Math.max(...peaks.map(({ day }) => day)) - rememberedDays
+      const areMoreLeft = [forgetPeaks(day), forgetOptional(day)].includes(true)
+      if (!areMoreLeft) forgetNames(day)
     },
   })
+}
+
+/** Makes what removes names of quotas that were last used on a day or before, some with each call, and each day once. */
+function unusedNames(database: Database): (day: number) => void {
+  const highest = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
+  const remove = database.prepare<[number, number, number]>(
+    'DELETE FROM peakQuotas WHERE id BETWEEN ? AND ? AND lastDay <= ?',
+  )
+  let [doneDay, nextId] = [0, 1]
+  return (day) => {
+    if (day > doneDay) [doneDay, nextId] = [day, 1]
+    if (nextId > (highest.get() ?? 0)) return
+    remove.run(nextId, nextId + quotasAtOnce - 1, day)
+    nextId += quotasAtOnce
+  }
 }

@@ -6,6 +6,7 @@ import { countersFrom, textOf as countersText } from '../../limits/counters-text
 import { grantedIn, grantsFrom } from '../../limits/grants.ts'
 import type { Parts } from '../../limits/parts.ts'
 import { keepUntil } from '../keep-until.ts'
+import { oldestRows, oldRows } from './old-rows.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
 const commandMs = 7 * dayMs
@@ -54,8 +55,8 @@ export type QuotaFile = Readonly<{
   lastEntry: () => number
   /** Writes counters to the table. */
   moveToTable: (counted: readonly Counted[]) => void
-  /** Deletes journal entries that are in the table, and quotas and commands that no longer matter. */
-  forget: (upToEntry: number, nowMs: number) => void
+  /** Deletes journal entries that are in the table, and some quotas and commands that no longer matter; tells whether there may be more. */
+  forget: (upToEntry: number, nowMs: number) => boolean
   /** The number of the last command that the counters in the file reflect. */
   appliedSeq: () => number
   commandsSince: (seq: number) => OperatorCommand[]
@@ -91,7 +92,7 @@ export function quotaFile(database: Database): QuotaFile {
     },
     lastEntry: () => reads.last.get() ?? 0,
     moveToTable: (counted) => void moveToTable.immediate(counted),
-    forget: (upToEntry, nowMs) => void forget.immediate(upToEntry, nowMs),
+    forget: (upToEntry, nowMs) => forget.immediate(upToEntry, nowMs),
     appliedSeq: () => reads.done.get() ?? 0,
     commandsSince: (seq) => reads.since.all(seq),
     enqueue: (command, nowMs) => void enqueue.run({ ...command, atMs: nowMs }),
@@ -133,8 +134,9 @@ function writesOf(database: Database) {
   const note = database.prepare('INSERT INTO journal (states) VALUES (?)')
   const put = database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)')
   const forgetEntries = database.prepare('DELETE FROM journal WHERE seq <= ?')
-  const forgetQuotas = database.prepare('DELETE FROM quotas WHERE keepUntilMs < ?')
-  const forgetCommands = database.prepare('DELETE FROM commands WHERE atMs < ?')
+  const isOld = 'keepUntilMs < ?'
+  const forgetQuotas = oldRows(database, { table: 'quotas', key: 'quota', isOld })
+  const forgetCommands = oldestRows(database, 'commands', 'atMs')
   const setDone = database.prepare('UPDATE commandsDone SET seq = ?')
   const enqueue = database.prepare(
     `INSERT INTO commands (atMs, what, quota, key, untilMs)
@@ -149,8 +151,7 @@ function writesOf(database: Database) {
   })
   const forget = database.transaction((upToEntry: number, nowMs: number) => {
     forgetEntries.run(upToEntry)
-    forgetQuotas.run(nowMs)
-    forgetCommands.run(nowMs - commandMs)
+    return [forgetQuotas(nowMs), forgetCommands(nowMs - commandMs)].includes(true)
   })
   return { append, moveToTable, forget, enqueue }
 }

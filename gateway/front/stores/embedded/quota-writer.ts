@@ -141,7 +141,8 @@ export class QuotaWriter {
         at = this.#moveSome(at)
         await breathe()
       }
-      if (this.#options.database.open) this.#options.file.forget(upTo, this.#options.clock())
+      const { database, file, clock } = this.#options
+      while (database.open && file.forget(upTo, clock())) await breathe()
     }
     this.#options.cache.evictIdle(this.#options.clock())
   }

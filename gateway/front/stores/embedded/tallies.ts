@@ -4,12 +4,14 @@ import { rememberedDays, type Tally, type TallyStore } from '../../counts/tally-
 import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
+import { oldRows } from './old-rows.ts'
 
 const pageSize = 1_000
 
 /** Tallies in a SQLite file, which several processes may have open. */
 export function embeddedTallies(database: Database): TallyStore & CopiedCounts<Tally> {
-  const forget = database.prepare('DELETE FROM tallies WHERE day <= ?')
+  const key = 'day, key, what'
+  const forgetOld = oldRows(database, { table: 'tallies', key, isOld: 'day <= ?' })
   const page = database.prepare<[number, string, string, number], Tally>(
     `SELECT * FROM tallies WHERE (day, key, what) > (?, ?, ?) AND day <= ?
      ORDER BY day, key, what LIMIT ${pageSize}`,
@@ -24,7 +26,7 @@ export function embeddedTallies(database: Database): TallyStore & CopiedCounts<T
       const insert = database.prepare(`INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ${merged}`)
       return ({ day, key, what, count, lastMs }) => void insert.run(day, key, what, count, lastMs)
     },
-    forget: (tallies) => forget.run(Math.max(...tallies.map(({ day }) => day)) - rememberedDays),
+    forget: (tallies) => forgetOld(Math.max(...tallies.map(({ day }) => day)) - rememberedDays),
   })
 
   return {

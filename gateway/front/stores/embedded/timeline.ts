@@ -8,13 +8,15 @@ import {
 } from '../../counts/timeline-store.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
+import { oldRows } from './old-rows.ts'
 
 /** Lines that are too many are looked for in one minute of this many. */
 const trimEvery = 30
 
 /** Timelines in a SQLite file, which several processes may have open. */
 export function embeddedTimeline(database: Database): TimelineStore {
-  const forget = database.prepare('DELETE FROM refusals WHERE minute < ?')
+  const key = 'key, minute, code, reason'
+  const forgetOld = oldRows(database, { table: 'refusals', key, isOld: 'minute < ?' })
   const trim = database.prepare(
     `DELETE FROM refusals WHERE key = @key AND minute <
        (SELECT minute FROM refusals WHERE key = @key ORDER BY minute DESC LIMIT 1 OFFSET ${mostLines - 1})`,
@@ -34,7 +36,7 @@ export function embeddedTimeline(database: Database): TimelineStore {
     },
     forget: (refusals) => {
       for (const refusal of refusals) if (refusal.minute % trimEvery === 0) trim.run(refusal)
-      forget.run(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
+      forgetOld(Math.max(...refusals.map(({ minute }) => minute)) - keptMinutes)
     },
   })
 

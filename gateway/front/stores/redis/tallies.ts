@@ -26,15 +26,27 @@ export function redisTallies(
   const { connection, prefix } = options
   const readDay = dayReader(options)
   const hashOf = (day: number): string => talliesName(prefix, day)
+  const counts = countSpace<Tally>(options, {
+    file: 'tallies-add.lua',
+    hashOf: ({ day }) => hashOf(day),
+    keepSeconds: ([{ day = 0 } = {}], isCopy) =>
+      isCopy ? keepSeconds - (Math.floor(clock() / dayMs) - day) * (dayMs / 1_000) : keepSeconds,
+    argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
+  })
+  let newestDay = 0
 
   return {
-    ...countSpace<Tally>(options, {
-      file: 'tallies-add.lua',
-      hashOf: ({ day }) => hashOf(day),
-      keepSeconds: ([{ day = 0 } = {}], isCopy) =>
-        isCopy ? keepSeconds - (Math.floor(clock() / dayMs) - day) * (dayMs / 1_000) : keepSeconds,
-      argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
-    }),
+    ...counts,
+
+    async add(batch) {
+      const day = Math.max(...batch.lines.map(({ day }) => day))
+      if (day > newestDay) {
+        newestDay = day
+        // Beside its other work. At the end of the hash's time, Redis would answer nobody meanwhile: 360 ms for 100,000 keys.
+        connection.unlink(hashOf(day - rememberedDays)).catch(() => undefined)
+      }
+      await counts.add(batch)
+    },
 
     async *list(fromDay, toDay, key) {
       for (let day = fromDay; day <= toDay; day++) {

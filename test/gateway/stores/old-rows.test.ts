@@ -1,0 +1,120 @@
+import t, { type Test } from 'tap'
+import { rememberedDays } from '../../../gateway/front/counts/tally-store.ts'
+import { keptMinutes } from '../../../gateway/front/counts/timeline-store.ts'
+import { keptMs } from '../../../gateway/front/records/notice-store.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
+import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
+import { quotaFile } from '../../../gateway/front/stores/embedded/quota-file.ts'
+import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
+import { embeddedTimeline } from '../../../gateway/front/stores/embedded/timeline.ts'
+import { peak } from '../../support/filled-store.ts'
+
+const day = 20_000
+const old = 1_300
+
+/** A file, the number of rows of a table there, and what puts many rows into one. */
+function fileOf(t: Test) {
+  const database = openGatewayFile(':memory:')
+  t.teardown(() => database.close())
+  const count = (table: string) =>
+    Number(database.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+  const fill = (table: string, row: (i: number) => readonly (number | string)[]) => {
+    for (let i = 0; i < old; i++) {
+      const values = row(i)
+      const marks = values.map(() => '?').join(', ')
+      database.prepare(`INSERT INTO ${table} VALUES (${marks})`).run(values)
+    }
+  }
+  return { database, count, fill }
+}
+
+/** Does something four times; tells how many rows are left in a table after each. */
+async function leftAfterEach(count: () => number, act: (i: number) => unknown): Promise<number[]> {
+  const left: number[] = []
+  for (let i = 1; i <= 4; i++) {
+    await act(i)
+    left.push(count())
+  }
+  return left
+}
+
+t.test('what has become too old goes some rows at a time, and the rest stays', async (t) => {
+  t.test('tallies', async (t) => {
+    const { database, count, fill } = fileOf(t)
+    fill('tallies', (i) => [day, `key-${i}`, 'admitted 2xx', 1, 5])
+    const store = embeddedTallies(database)
+    const line = { day: day + rememberedDays, key: 'a', what: 'admitted 2xx', count: 1, lastMs: 9 }
+    const kept = { ...line, day: day + 1 }
+    const add = (number: number) => store.add({ by: 'g', number, lines: [line, kept] })
+    t.strictSame(await leftAfterEach(() => count('tallies'), add), [802, 302, 2, 2])
+  })
+
+  t.test('peaks, then the names of quotas that have none', async (t) => {
+    const { database, count } = fileOf(t)
+    const store = embeddedPeaks(database)
+    const quotas = Array.from({ length: old }, (_, i) => peak(`q${i}`, { day }))
+    await store.add({ by: 'g', number: 1, lines: quotas })
+    const lines = [peak('q7', { day: day + 1 }), peak('new', { day: day + rememberedDays })]
+    const add = (i: number) => store.add({ by: 'g', number: 1 + i, lines })
+    t.strictSame(await leftAfterEach(() => count('peaks'), add), [802, 302, 2, 2])
+    const names = await leftAfterEach(
+      () => count('peakQuotas'),
+      (i) => add(4 + i),
+    )
+    t.strictSame(names, [552, 302, 52, 2], 'the first ones went with the last peaks')
+    const left = database.prepare('SELECT quota FROM peakQuotas ORDER BY id').pluck().all()
+    t.strictSame(left, ['q7', 'new'])
+  })
+
+  t.test('refusals of keys', async (t) => {
+    const { database, count, fill } = fileOf(t)
+    fill('refusals', (i) => [`key-${i}`, 1_000, 'RATE_LIMITED', 'minute', 1, 5, 5])
+    const store = embeddedTimeline(database)
+    const minute = 1_001 + keptMinutes
+    const line = { key: 'a', minute, code: 'RATE_LIMITED', reason: 'minute', count: 1 }
+    const add = (number: number) =>
+      store.add({ by: 'g', number, lines: [{ ...line, limit: 5, used: 5 }] })
+    t.strictSame(await leftAfterEach(() => count('refusals'), add), [801, 301, 1, 1])
+  })
+
+  t.test('quotas and commands, until none is left', async (t) => {
+    const { database, count, fill } = fileOf(t)
+    fill('quotas', (i) => [`q${i}`, 5, ''])
+    fill('commands', (i) => [i + 1, 5, 'reset', `q${i}`, 'k', 0])
+    const nowMs = 10 * 86_400_000
+    database.prepare('INSERT INTO quotas VALUES (?, ?, ?)').run('kept', nowMs + 1, '')
+    const file = quotaFile(database)
+    file.enqueue({ what: 'reset', quota: 'kept', key: 'k', untilMs: 0 }, nowMs)
+    const more: boolean[] = []
+    const forget = () => more.push(file.forget(0, nowMs))
+    const left = await leftAfterEach(() => count('quotas'), forget)
+    t.strictSame([left, count('commands')], [[801, 301, 1, 1], 1])
+    t.strictSame(more, [true, true, false, false])
+  })
+
+  t.test('notices, and what was told', async (t) => {
+    const { database, count, fill } = fileOf(t)
+    fill('noticesTold', (i) => [`told-${i}`, 5])
+    fill('notices', (i) => [i + 1, 'address', `old-${i}`, 5, 2 * keptMs, '{}'])
+    const store = new EmbeddedNotices(database, () => keptMs + 10)
+    const queue = { id: 'other', version: '1' }
+    const notice = (i: number) => ({
+      id: `new-${i}`,
+      type: 'key.revoked' as const,
+      atMs: 5,
+      body: '{}',
+      rememberMs: 60_000,
+    })
+    const told = await leftAfterEach(
+      () => count('noticesTold'),
+      (i) => store.add(notice(i), [queue]),
+    )
+    t.strictSame(told, [801, 302, 3, 4])
+    const left = await leftAfterEach(
+      () => count('notices'),
+      () => store.due(queue, 1),
+    )
+    t.strictSame(left, [804, 304, 4, 4])
+  })
+})
