@@ -16,7 +16,7 @@ const names =
   'faults/backend faults/gateway backend/process faults/failover faults/store fleet/answer-costs'
 const hasPassed = await runFiles(
   names.split(' ').map((name) => `test/${name}.test.ts`),
-  { jobs: 1, seconds: 1_800 },
+  { jobs: 1, seconds: 1_800, isShared: false },
 )
 const rows = readFileSync(file, 'utf8')
   .trim()

@@ -16,6 +16,11 @@ export const lanes = {
   `),
 }
 
+/** Files that measure the process in which they run. */
+export const ownProcess = files(`
+  gateway/admin/stops  gateway/config/yaml-cost  gateway/traces/sending  faults/exact
+`)
+
 function files(names) {
   return names.match(/\S+/g).map((name) => `test/${name}.test.ts`)
 }

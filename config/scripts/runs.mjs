@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { root } from './shared.mjs'
-import { runFile } from './test-file.mjs'
+import { ownProcess } from './lanes.mjs'
+import { runFile, SharedProcesses } from './test-file.mjs'
 
 /** Two processors, and files that often wait. */
 const usualJobs = 4
@@ -24,14 +25,20 @@ export function filesOf(names) {
 
 /**
  * Runs files of tests, some at a time, and prints TAP; resolves to whether there were any and all passed. Where `twice` is
- * set, a few that fail beside the others are run once more, one after the other: what still fails then has failed.
+ * set, a few that fail beside the others are run once more, one after the other: what still fails then has failed. Files
+ * share processes, except for some, unless `isShared` is unset.
  */
-export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice = false } = {}) {
+export async function runFiles(
+  files,
+  { jobs = usualJobs, seconds = 900, twice = false, isShared = true } = {},
+) {
   const startMs = performance.now()
   const report = new Report(files.length)
   const failed = []
+  const processes = new SharedProcesses()
   const run = async (file) => {
-    const outcome = await runFile(file, seconds)
+    const isOwn = !isShared || ownProcess.includes(file)
+    const outcome = await (isOwn ? runFile(file, seconds) : processes.runFile(file, seconds))
     if (outcome.isFine) return report.tell(outcome)
     failed.push(outcome)
     // It may pass alone: what it says now says why it may not beside others.
@@ -45,6 +52,7 @@ export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice =
   )
   await inTurn(first, jobs, run)
   await inTurn(last, 1, run)
+  const endedBadly = await processes.end()
   const isAgain = twice && failed.length <= mostAgain
   for (const outcome of failed.splice(0)) {
     const final = isAgain ? await runFile(outcome.file, seconds) : outcome
@@ -52,6 +60,7 @@ export async function runFiles(files, { jobs = usualJobs, seconds = 900, twice =
     if (!final.isFine) failed.push(final)
     else process.stdout.write(`# Failed beside others, passed alone: ${outcome.file}\n`)
   }
+  failed.push(...endedBadly)
   report.end(performance.now() - startMs, failed)
   return files.length > 0 && failed.length === 0
 }
@@ -77,7 +86,7 @@ class Report {
     for (const [name, count] of counts) {
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + count)
     }
-    const text = [`# Subtest: ${file}`, ...lines.slice(1).map((line) => `    ${line}`)]
+    const text = [`# Subtest: ${file}`, ...lines.map((line) => `    ${line}`)]
     // Who looks at a terminal wants to see no more than what failed.
     if (!isFine || !process.stdout.isTTY) process.stdout.write(`${text.join('\n')}\n`)
     const result = `${isFine ? '' : 'not '}ok ${++this.#told} - ${file}`

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { join } from 'node:path'
+import { outcomeOf } from './outcome.mjs'
 import { root } from './shared.mjs'
 
-/** How much is printed of one failure. */
-const maxLines = 40
 /** A file ends itself when its time is over, and says which of its tests hung. Later it is killed. */
 const killAfterMs = 30_000
 
@@ -37,43 +38,92 @@ export async function runFile(file, seconds) {
   clearTimeout(hung)
   running.delete(child)
   const ms = performance.now() - startMs
-  return { file, ms, ...outcomeOf(await output, ended) }
+  const lines = (await output).trimEnd().split('\n')
+  const reason = ended === 0 ? undefined : `its process ended: ${ended}`
+  return { file, ms, ...outcomeOf(lines, reason) }
 }
 
-/** Tells what came of a file of tests by its output, and by the exit code or signal that ended its process. */
-function outcomeOf(output, ended) {
-  const lines = output.trimEnd().split('\n')
-  const planned = lines.map((line) => /^1\.\.(\d+)/.exec(line)?.[1]).find(Boolean)
-  const results = lines.filter((line) => /^(?:not )?ok \d/.test(line)).length
-  const failures = failuresIn(lines)
-  if (ended !== 0 && failures.length === 0) failures.push(`its process ended: ${ended}`)
-  else if (results === 0) failures.push('it has no tests')
-  else if (Number(planned) !== results) failures.push('it ended before all of its tests had')
-  return { lines, failures, isFine: failures.length === 0, counts: countsIn(lines) }
+/** Files that one process runs: what they leave behind in memory grows. */
+const mostFiles = 25
+const script = join(root, 'config/scripts/test-process.mjs')
+
+/** Processes that run files one after the other: to load what they test takes longer than most of them. */
+export class SharedProcesses {
+  #idle = []
+  #ends = []
+
+  async runFile(file, seconds) {
+    const own = this.#idle.pop() ?? new SharedProcess()
+    const outcome = await own.runFile(file, seconds)
+    if (outcome.isFine && own.files.length < mostFiles) this.#idle.push(own)
+    else this.#ends.push(own.end(outcome))
+    return outcome
+  }
+
+  /** Resolves to the outcomes of processes that didn't end well, after files that did. */
+  async end() {
+    const ends = [...this.#ends.splice(0), ...this.#idle.splice(0).map((own) => own.end())]
+    return (await Promise.all(ends)).filter(({ isFine }) => !isFine)
+  }
 }
 
-/** The sums at the end: how many assertions there were, passed, failed, and were skipped. */
-function countsIn(lines) {
-  const sums = lines.findLast((line) => line.startsWith('# {')) ?? ''
-  return [...sums.matchAll(/(\w+): (\d+)/g)].map(([, name, count]) => [name, Number(count)])
-}
-
-/** Failed assertions, each with its diagnosis; a subtest that failed because of one inside it isn't repeated. */
-function failuresIn(lines) {
-  const failures = []
-  let failedInside = ''
-  lines.forEach((line, at) => {
-    const result = /^( *)(not )?ok \d+(?!.*# (?:SKIP|TODO))/.exec(line)
-    if (result === null) return
-    const [, indent, failed] = result
-    const isParent = failedInside.length > indent.length
-    if (isParent) failedInside = ''
-    if (failed === undefined) return
-    failedInside = indent
-    if (isParent) return
-    const isDiagnosed = lines[at + 1] === `${indent}  ---`
-    const end = isDiagnosed ? lines.indexOf(`${indent}  ...`, at) : at
-    failures.push(lines.slice(at, Math.min(end + 1, at + maxLines)).join('\n'))
+class SharedProcess {
+  files = []
+  #child = spawn(process.execPath, [script], {
+    cwd: root,
+    // Each file has a time limit of its own.
+    env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  return failures
+  #reader = createInterface(this.#child.stdout)
+  #lines = this.#reader[Symbol.asyncIterator]()
+  #ended = new Promise((resolve) => {
+    this.#child.once('exit', (code, signal) => resolve(signal ?? code))
+  })
+
+  constructor() {
+    running.add(this.#child)
+    void this.#ended.then(() => running.delete(this.#child))
+  }
+
+  async runFile(file, seconds) {
+    this.files.push(file)
+    const startMs = performance.now()
+    this.#child.send({ file, seconds })
+    const hung = setTimeout(() => this.#kill(), seconds * 1_000 + killAfterMs)
+    const lines = []
+    let result
+    while (result === undefined) {
+      const { value: line, done } = await this.#lines.next()
+      if (done) break
+      if (line.endsWith(`# Subtest: ${file}`)) continue
+      if (line.includes(` - ${file}`)) result = /^(?:not )?ok(?= )/.exec(line)?.[0]
+      if (result === undefined) lines.push(line.replace(/^ {4}/, ''))
+    }
+    clearTimeout(hung)
+    const ms = performance.now() - startMs
+    const reason = result === undefined ? `its process ended: ${await this.#ended}` : 'it failed'
+    return { file, ms, ...outcomeOf(lines, result === 'ok' ? undefined : reason) }
+  }
+
+  /** Lets it end by itself, as a file's own process does, and tells how it did. What failed before may have left anything behind. */
+  async end({ isFine = true } = {}) {
+    if (this.#child.connected) this.#child.disconnect()
+    const hung = setTimeout(() => this.#kill(), killAfterMs)
+    const ended = await this.#ended
+    clearTimeout(hung)
+    const failures = ended === 0 || !isFine ? [] : [`it ended: ${ended}`]
+    return {
+      file: `the process of ${this.files.join(', ')}`,
+      failures,
+      isFine: failures.length === 0,
+    }
+  }
+
+  #kill() {
+    this.#child.kill('SIGKILL')
+    // What it has started may hold the other end.
+    this.#child.stdout.destroy()
+    this.#reader.close()
+  }
 }

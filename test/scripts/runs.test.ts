@@ -6,13 +6,16 @@ import { folderOf } from '../support/folder.ts'
 import { root } from '../support/process.ts'
 
 const module = JSON.stringify(join(root, 'config/scripts/runs.mjs'))
-const passes = "console.log('TAP version 14\\nok 1 - a claim\\n1..1\\n# { total: 1, pass: 1 }')"
-const fails = `console.log('TAP version 14\\nnot ok 1 - a claim\\n  ---\\n  diff: 1 is not 2\\n  ...\\n1..1')
-process.exitCode = 1`
+const passes = `import t from 'tap'
+t.pass('a claim')`
+const fails = `import t from 'tap'
+t.equal(1, 2, 'a claim')`
 /** Passes from its second run on. */
 const failsOnce = `import { existsSync, writeFileSync } from 'node:fs'
+import t from 'tap'
 const mark = import.meta.url.slice(7) + '.has-run'
-if (existsSync(mark)) { ${passes} } else { writeFileSync(mark, ''); ${fails} }`
+t.ok(existsSync(mark), 'a claim')
+writeFileSync(mark, '')`
 
 /** Runs programs as files of tests, all in one folder. */
 function runOf(t: Test, programs: readonly string[], options: object = {}) {
@@ -33,14 +36,82 @@ function runOf(t: Test, programs: readonly string[], options: object = {}) {
   return { status, order, output: String(stdout) + String(stderr) }
 }
 
-t.test('each file is a test in one text of TAP, and what they claim is summed up', (t) => {
-  const { status, output } = runOf(t, [passes, passes, passes])
-  t.equal(status, 0, output)
-  t.equal(output.match(/^TAP version 14$/gm)?.length, 1)
-  t.match(output, /^1\.\.3$/m)
-  t.match(output, /^# Subtest: .*1\.test\.ts\n {4}ok 1 - a claim$/m)
-  t.match(output, /^ok 3 - .*\.test\.ts # time=\d+ms$/m)
-  t.match(output, '# { total: 3, pass: 3 }')
+for (const isShared of [true, false]) {
+  const way = isShared ? 'files that share a process' : 'files with a process each'
+
+  t.test(`${way}: each is a test in one text of TAP, and what they claim is summed up`, (t) => {
+    const { status, output } = runOf(t, [passes, passes, passes], { isShared })
+    t.equal(status, 0, output)
+    t.equal(output.match(/^TAP version 14$/gm)?.length, 1)
+    t.match(output, /^1\.\.3$/m)
+    t.match(output, /^# Subtest: .*1\.test\.ts\n {4}ok 1 - a claim$/m)
+    t.match(output, /^ok 3 - .*\.test\.ts # time=\d+ms$/m)
+    t.match(output, '# { total: 3, pass: 3 }')
+    t.end()
+  })
+
+  t.test(`${way}: what failed is told again at the end, without the tests it is in`, (t) => {
+    const inside = `import t from 'tap'
+    t.test('outer', (t) => {
+      t.pass('fine')
+      t.equal(1, 2, 'wrong', { todo: 'later' })
+      t.test('inner', (t) => { t.equal(1, 2, 'a claim'); t.end() })
+      t.end()
+    })`
+    const { status, output } = runOf(t, [inside, passes], { isShared })
+    t.equal(status, 1, output)
+    t.match(output, '# { total: 4, pass: 2, todo: 1, fail: 1 }')
+    t.match(output, /^not ok \d - .*0\.test\.ts # time=\d+ms\n {2}---\n {2}failures: 1\n/m)
+    t.match(output, /^# Failed: .*0\.test\.ts\n {8}not ok 1 - a claim\n {10}---\n/m)
+    t.notMatch(output.slice(output.indexOf('# Failed: ')), /^ *not ok \d - (?:outer|inner)/m)
+    t.equal(output.match(/^# Failed: /gm)?.length, 1)
+    t.end()
+  })
+
+  t.test(`${way}: one that doesn’t end as a test does has failed`, (t) => {
+    for (const [program, why] of [
+      [
+        "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
+        'its process ended: SIGSEGV',
+      ],
+      [`${passes}; process.exit(4)`, /its process ended: 4|test unfinished/],
+      [`${passes}; process.exitCode = 3`, 'ended: 3'],
+      [`${passes}; setTimeout(() => { throw new Error('late') }, 50)`, 'late'],
+      [`${passes}; t.plan(2)`, /test unfinished|test count/],
+      ['throw new Error("at once")', 'at once'],
+      [`import './missing.ts'`, 'missing.ts'],
+      ['', 'it has no tests'],
+    ] as const) {
+      const { status, output } = runOf(t, [program], { isShared })
+      t.equal(status, 1, why)
+      t.match(output, why)
+    }
+    t.end()
+  })
+
+  t.test(`${way}: one that hangs is ended, and with it whoever waits for it`, (t) => {
+    // Its child holds its output, and outlives it for a while.
+    const hangs = `import { spawn } from 'node:child_process'
+    spawn('sleep', ['20'], { stdio: ['ignore', 'inherit', 'ignore'] })
+    for (;;);`
+    const startMs = Date.now()
+    const { status, output } = runOf(t, [hangs], { seconds: -27, isShared })
+    t.equal(status, 1)
+    t.match(output, 'its process ended: SIGKILL')
+    t.ok(Date.now() - startMs < 15_000)
+    t.end()
+  })
+}
+
+t.test('a process goes on after a file that passed, and not after one that failed', (t) => {
+  const pid = `import t from 'tap'
+  t.comment('pid ' + process.pid)`
+  const programs = [`${pid}; t.pass()`, `${pid}; t.fail()`, `${pid}; t.pass()`]
+  const { output } = runOf(t, programs, { jobs: 1 })
+  // What failed is told last.
+  const [first, third, second] = [...output.matchAll(/# pid (\d+)/g)].map(([, pid]) => pid)
+  t.equal(second, first)
+  t.not(third, second)
   t.end()
 })
 
@@ -61,7 +132,7 @@ t.test('a file that fails alone as well has failed, and the end says why', (t) =
   t.equal(status, 1, output)
   t.match(output, /^# Failed beside others, passed alone: .*0\.test\.ts$/m)
   t.match(output, /^not ok \d - .*1\.test\.ts/m)
-  t.match(output, /# Failed: .*1\.test\.ts\nnot ok 1 - a claim\n {2}---\n {2}diff: 1 is not 2/)
+  t.match(output, /# Failed: .*1\.test\.ts\nnot ok 1 - a claim\n {2}---\n {2}compare: ===/)
   t.end()
 })
 
@@ -73,38 +144,6 @@ t.test('nothing is run twice after many failures', (t) => {
   )
   t.equal(status, 1)
   t.equal(order.length, 6)
-  t.end()
-})
-
-t.test('a file that doesn’t end as a test does has failed', (t) => {
-  for (const [program, why] of [
-    [
-      "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
-      'its process ended: SIGSEGV',
-    ],
-    [`${passes}; process.exitCode = 3`, 'its process ended: 3'],
-    ["console.log('TAP version 14\\nok 1 - a claim')", 'it ended before all of its tests had'],
-    ["console.log('TAP version 14\\nok 1 - a claim\\n1..2')", 'it ended before all of its tests'],
-    ["console.log('TAP version 14\\n1..0')", 'it has no tests'],
-    ['', 'it has no tests'],
-  ] as const) {
-    const { status, output } = runOf(t, [program])
-    t.equal(status, 1, why)
-    t.match(output, why)
-  }
-  t.end()
-})
-
-t.test('a file that hangs is ended, and with it whoever waits for it', (t) => {
-  // Its child holds its output, and outlives it for a while.
-  const hangs = `import { spawn } from 'node:child_process'
-  spawn('sleep', ['20'], { stdio: ['ignore', 'inherit', 'ignore'] })
-  setInterval(() => {}, 1000)`
-  const startMs = Date.now()
-  const { status, output } = runOf(t, [hangs], { seconds: -29 })
-  t.equal(status, 1)
-  t.match(output, 'its process ended: SIGKILL')
-  t.ok(Date.now() - startMs < 15_000)
   t.end()
 })
 
