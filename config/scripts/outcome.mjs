@@ -18,7 +18,7 @@ export function outcomeOf(output, reason) {
 function* resultsIn(lines) {
   let [before, failedInside] = ['', '']
   for (const [at, line] of lines.entries()) {
-    const found = /^( *)(not )?ok \d+(?:.*# (SKIP|TODO))?/.exec(line)
+    const found = /^( *)(not )?ok \d+(?:.*[^\\]# (SKIP|TODO))?/.exec(line)
     if (found === null) continue
     const [, indent, failed, directive] = found
     const isParent = before.length > indent.length

@@ -55,14 +55,15 @@ for (const isShared of [true, false]) {
     t.test('outer', (t) => {
       t.pass('fine')
       t.equal(1, 2, 'wrong', { todo: 'later' })
-      t.test('inner', (t) => { t.equal(1, 2, 'a claim'); t.end() })
+      t.pass('says # TODO')
+      t.test('inner', (t) => { t.equal(1, 2, 'a claim # TODO'); t.end() })
       t.end()
     })`
     const { status, output } = runOf(t, [inside, passes], { isShared })
     t.equal(status, 1, output)
-    t.match(output, '# { total: 4, pass: 2, todo: 1, fail: 1 }')
+    t.match(output, '# { total: 5, pass: 3, todo: 1, fail: 1 }')
     t.match(output, /^not ok \d - .*0\.test\.ts # time=\d+ms\n {2}---\n {2}failures: 1\n/m)
-    t.match(output, /^# Failed: .*0\.test\.ts\n {8}not ok 1 - a claim\n {10}---\n/m)
+    t.match(output, /^# Failed: .*0\.test\.ts\n {8}not ok 1 - a claim \\# TODO\n {10}---\n/m)
     t.notMatch(output.slice(output.indexOf('# Failed: ')), /^ *not ok \d - (?:outer|inner)/m)
     t.equal(output.match(/^# Failed: /gm)?.length, 1)
     t.end()
