@@ -70,22 +70,32 @@ for (const isShared of [true, false]) {
   })
 
   t.test(`${way}: one that doesn’t end as a test does has failed`, (t) => {
-    for (const [program, why] of [
+    const reasons = [
       [
         "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
-        'its process ended: SIGSEGV',
+        /its process ended: SIGSEGV/,
       ],
       [`${passes}; process.exit(4)`, /its process ended: 4|test unfinished/],
-      [`${passes}; process.exitCode = 3`, 'ended: 3'],
-      [`${passes}; setTimeout(() => { throw new Error('late') }, 50)`, 'late'],
       [`${passes}; t.plan(2)`, /test unfinished|test count/],
-      ['throw new Error("at once")', 'at once'],
-      [`import './missing.ts'`, 'missing.ts'],
-      ['', 'it has no tests'],
+      ['throw new Error("at once")', /at once|its process ended: 1/],
+      [`import './missing.ts'`, /missing.ts|its process ended: 1/],
+      ['', /it has no tests/],
+    ] as const
+    const programs = reasons.map(([program]) => program)
+    const { status, output } = runOf(t, programs, { isShared })
+    t.equal(status, 1)
+    const failures = output.split('\n# Failed: ')
+    for (const [i, [, reason]] of reasons.entries()) {
+      const failure = failures.find((each) => each.split('\n')[0]?.endsWith(`/${i}.test.ts`)) ?? ''
+      t.match(failure, reason)
+    }
+    for (const [late, reason] of [
+      ['process.exitCode = 3', /^it(?:s process)? ended: 3$/m],
+      ['setTimeout(() => { throw new Error("late") }, 50)', /late/],
     ] as const) {
-      const { status, output } = runOf(t, [program], { isShared })
-      t.equal(status, 1, why)
-      t.match(output, why)
+      const ended = runOf(t, [`${passes}; ${late}`], { isShared })
+      t.equal(ended.status, 1)
+      t.match(ended.output, reason)
     }
     t.end()
   })
