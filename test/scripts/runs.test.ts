@@ -51,6 +51,7 @@ for (const isShared of [true, false]) {
   })
 
   t.test(`${way}: what failed is told again at the end, without the tests it is in`, (t) => {
+    // Its todo is there for the runner to read: an assertion that may fail, beside two that only speak of one.
     const inside = `import t from 'tap'
     t.test('outer', (t) => {
       t.pass('fine')
@@ -119,7 +120,7 @@ t.test('a process goes on after a file that passed, and not after one that faile
   t.comment('pid ' + process.pid)`
   const programs = [`${pid}; t.pass()`, `${pid}; t.fail()`, `${pid}; t.pass()`]
   const { output } = runOf(t, programs, { jobs: 1 })
-  // What failed is told last.
+  // Failures are told last.
   const [first, third, second] = [...output.matchAll(/# pid (\d+)/g)].map(([, pid]) => pid)
   t.equal(second, first)
   t.not(third, second)

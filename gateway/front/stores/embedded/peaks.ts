@@ -160,7 +160,7 @@ function unusedNames(database: Database): (day: number) => void {
   return (day) => {
     if (day > doneDay) [doneDay, nextId] = [day, 1]
     if (nextId > (highest.get() ?? 0)) return
-    remove.run(nextId, nextId + quotasAtOnce - 1, day)
+    remove.run(nextId, nextId + quotasAtOnce - 1, doneDay)
     nextId += quotasAtOnce
   }
 }
