@@ -52,8 +52,8 @@ function outcome(name, file, args) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
-    // Only what the tests leave over, which would be late otherwise.
-    if (child.pid !== undefined) setPriority(child.pid, 19)
+    // Mostly what the tests leave over, which would be late otherwise; a little more, so that they end together.
+    if (child.pid !== undefined) setPriority(child.pid, 10)
     // The end of the tests ends this too.
     process.once('exit', () => child.kill())
     child.on('error', ({ message }) => resolve({ name, isFine: false, output: message }))

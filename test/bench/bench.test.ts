@@ -8,7 +8,7 @@ import { openLoad } from './open-load.ts'
 import { markdown } from './tables.ts'
 import { partsOf } from './profile.ts'
 import type { Spent } from './profiler.ts'
-import { within } from './rows.ts'
+import { unsteadiness, within } from './rows.ts'
 import { started } from './server.ts'
 import { startUpstream } from './upstream.ts'
 import { verdictOf, Witness } from './witness.ts'
@@ -101,15 +101,31 @@ t.test('tables are Markdown as prettier writes it', async (t) => {
 })
 
 t.test('a bench tells a quiet machine from a busy one', async (t) => {
-  const quiet = { workMs: [5, 5.1, 5.2, 5, 5.1, 9, 5, 5, 5.1, 5, 5], stolen: 0.001, taken: 0.02 }
-  t.match(verdictOf(quiet), { isQuiet: true, sentence: /quiet: .* 1\.0\d times .* 2\.0 %/ })
-  for (const busy of [{ workMs: [5, 5, 8, 5, 8, 5, 9] }, { stolen: 0.02 }, { taken: 0.3 }]) {
+  const quiet = {
+    workMs: [5, 5.1, 5.2, 5, 5.1, 9, 5, 5, 5.1, 5, 5],
+    stolen: 0.001,
+    taken: 0.02,
+    reference: 1.2,
+  }
+  t.match(verdictOf(quiet), {
+    isQuiet: true,
+    sentence: /quiet: .* 1\.0\d times .* 1\.20 times .* 2\.0 %/,
+  })
+  const workMs = [5, 5, 8, 5, 8, 5, 9]
+  for (const busy of [{ workMs }, { stolen: 0.02 }, { taken: 0.3 }, { reference: 2.6 }]) {
     const { isQuiet, sentence } = verdictOf({ ...quiet, ...busy })
     t.match([isQuiet, sentence], [false, /^The machine was busy: /], Object.keys(busy).join())
   }
   const witness = await Witness.beside()
   witness.look()
-  t.match(witness.verdict().sentence, /took up to \d+\.\d\d times its median .* \d+\.\d % of the/)
+  t.match(witness.verdict(1).sentence, /took up to \d+\.\d\d times its median .* \d+\.\d % of the/)
+})
+
+t.test('a part is as unsteady as the rounds of its first contestant', (t) => {
+  t.equal(unsteadiness([{ cpuMicros: 100, cpuSpread: [80, 260] }, { cpuMicros: 1 }]), 2.6)
+  t.equal(unsteadiness([{ name: 'without rounds' }]), 1)
+  t.equal(unsteadiness({ peak: 3 }), 1)
+  t.end()
 })
 
 t.test('a ratio has an interval where there were rounds enough', (t) => {

@@ -11,6 +11,7 @@ import { pictureOf } from './pictures.ts'
 import { benchProfile } from './profile.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReload } from './reload.ts'
+import { unsteadiness } from './rows.ts'
 import { benchScale } from './scale.ts'
 import { benchStalls } from './stalls.ts'
 import { benchTls } from './tls.ts'
@@ -87,7 +88,7 @@ async function run(): Promise<void> {
     }
     say(`\n${name}: ${about} Load of the machine before: ${loadavg()[0]?.toFixed(1)}.`)
     const results = await bench(settings, say, progress)
-    const { isQuiet, sentence } = witness.verdict()
+    const { isQuiet, sentence } = witness.verdict(unsteadiness(results))
     say(`\n${sentence}`)
     const write = (ending: string, text: string): void => {
       writeFileSync(join(out, `${name}.${ending}`), text)

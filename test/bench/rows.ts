@@ -51,6 +51,13 @@ export function table(rows: readonly Row[], named: string): string {
   return tableOf(rows, columns)
 }
 
+/** How many times its median a round of the first row cost at most; 1 of a part that has no such rows. */
+export function unsteadiness(results: unknown): number {
+  const [first] = Array.isArray(results) ? (results as readonly Partial<Row>[]) : []
+  const { cpuMicros, cpuSpread: [, most] = [] } = first ?? {}
+  return most === undefined || cpuMicros === undefined ? 1 : most / cpuMicros
+}
+
 function besideRival({ rivalRatio, rivalInterval }: Row): string {
   return rivalRatio === undefined || !rivalInterval ? '' : within(rivalRatio, rivalInterval)
 }

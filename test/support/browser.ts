@@ -47,16 +47,9 @@ export type Open = (url: string, options?: OpenOptions) => Promise<Page>
 /** A test with real Chromium: after it, no page may have done what no page may do. */
 export type BrowserTest = (name: string, act: (t: Test, open: Open) => Promise<void>) => void
 
-/** Starts Chromium once for a file of tests; `more` are flags of its own. */
-export async function startBrowser(t: Test, ...more: string[]) {
-  const executablePath = chromiumBinary()
-  const browser = await chromium.launch({
-    executablePath,
-    // As root there is none, nor in one that was unpacked; its pages are ours.
-    chromiumSandbox: false,
-    args: [...flags, ...more],
-  })
-  t.teardown(() => browser.close())
+/** Chromium, for a file of tests. */
+export async function startBrowser(t: Test) {
+  const browser = await runningBrowser(t)
   const test: BrowserTest = (name, act) => {
     void t.test(name, async (t) => {
       const faults: string[] = []
@@ -65,6 +58,26 @@ export async function startBrowser(t: Test, ...more: string[]) {
     })
   }
   return { browser, test }
+}
+
+/** Chromium of a process that runs several files of tests, which share it. */
+let shared: Browser | undefined
+
+async function runningBrowser(t: Test): Promise<Browser> {
+  if (shared?.isConnected()) return shared
+  const browser = await chromium.launch({
+    executablePath: chromiumBinary(),
+    // As root there is none, nor in one that was unpacked; its pages are ours.
+    chromiumSandbox: false,
+    args: flags,
+  })
+  const close = (): Promise<void> => browser.close()
+  if (process.channel) {
+    // Its parent names the files, and leaves it when there are no more.
+    process.once('disconnect', () => void close())
+    shared = browser
+  } else t.teardown(close)
+  return browser
 }
 
 const flags = [
