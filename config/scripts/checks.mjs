@@ -52,7 +52,7 @@ function outcome(name, file, args) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
-    // Mostly what the tests leave over, which would be late otherwise; a little more, so that they end together.
+    // Tests go first, which would be late otherwise. At the lowest priority, checks would still run when tests have ended.
     if (child.pid !== undefined) setPriority(child.pid, 10)
     // The end of the tests ends this too.
     process.once('exit', () => child.kill())

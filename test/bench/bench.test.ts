@@ -3,12 +3,12 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { format } from 'prettier'
 import t, { type Test } from 'tap'
 import { drawn, type Bar } from './chart.ts'
-import { load } from './load.ts'
+import { load, spreadOf } from './load.ts'
 import { openLoad } from './open-load.ts'
 import { markdown } from './tables.ts'
 import { partsOf } from './profile.ts'
 import type { Spent } from './profiler.ts'
-import { unsteadiness, within } from './rows.ts'
+import { spreadOfReference, within } from './rows.ts'
 import { started } from './server.ts'
 import { startUpstream } from './upstream.ts'
 import { verdictOf, Witness } from './witness.ts'
@@ -109,7 +109,7 @@ t.test('a bench tells a quiet machine from a busy one', async (t) => {
   }
   t.match(verdictOf(quiet), {
     isQuiet: true,
-    sentence: /quiet: .* 1\.0\d times .* 1\.20 times .* 2\.0 %/,
+    sentence: /quiet: .* 1\.0\d times .* 1\.20 \(both .* 2\.0 %/,
   })
   const workMs = [5, 5, 8, 5, 8, 5, 9]
   for (const busy of [{ workMs }, { stolen: 0.02 }, { taken: 0.3 }, { reference: 2.6 }]) {
@@ -122,9 +122,11 @@ t.test('a bench tells a quiet machine from a busy one', async (t) => {
 })
 
 t.test('a part is as unsteady as the rounds of its first contestant', (t) => {
-  t.equal(unsteadiness([{ cpuMicros: 100, cpuSpread: [80, 260] }, { cpuMicros: 1 }]), 2.6)
-  t.equal(unsteadiness([{ name: 'without rounds' }]), 1)
-  t.equal(unsteadiness({ peak: 3 }), 1)
+  const rounds = Array.from({ length: 20 }, (_, i) => (i < 17 ? 100 : i < 19 ? 260 : 900))
+  t.equal(spreadOf(rounds), 2.6)
+  t.equal(spreadOfReference([{ spread: 2.6 }, { spread: 9 }]), 2.6)
+  t.equal(spreadOfReference([{ name: 'without rounds' }]), 1)
+  t.equal(spreadOfReference({ peak: 3 }), 1)
   t.end()
 })
 

@@ -78,6 +78,12 @@ export function shareOf(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? NaN
 }
 
+/** How many times their median nine of ten values are at most; 1 of none. */
+export function spreadOf(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort()
+  return sorted.length > 0 ? shareOf(sorted, 0.9) / shareOf(sorted, 0.5) : 1
+}
+
 export function outcome(
   times: number[] | Float64Array,
   seconds: number,

@@ -11,7 +11,7 @@ import { pictureOf } from './pictures.ts'
 import { benchProfile } from './profile.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReload } from './reload.ts'
-import { unsteadiness } from './rows.ts'
+import { spreadOfReference } from './rows.ts'
 import { benchScale } from './scale.ts'
 import { benchStalls } from './stalls.ts'
 import { benchTls } from './tls.ts'
@@ -42,7 +42,7 @@ const help = `Measures CPU time, requests a second and latency, side by side, on
 
 Of each part it writes PART.json, its tables as PART.md, and a picture of proxy, latency and
 profile as PART.svg, into .cache/bench, or where --out says. On a machine that was busy there is PART.json
-alone: its figures are the neighbours'.
+alone: its figures aren't the contestants' alone.
 `
 
 const { values, positionals } = parseArgs({
@@ -88,7 +88,7 @@ async function run(): Promise<void> {
     }
     say(`\n${name}: ${about} Load of the machine before: ${loadavg()[0]?.toFixed(1)}.`)
     const results = await bench(settings, say, progress)
-    const { isQuiet, sentence } = witness.verdict(unsteadiness(results))
+    const { isQuiet, sentence } = witness.verdict(spreadOfReference(results))
     say(`\n${sentence}`)
     const write = (ending: string, text: string): void => {
       writeFileSync(join(out, `${name}.${ending}`), text)

@@ -1,4 +1,4 @@
-import type { Outcome } from './load.ts'
+import { spreadOf, type Outcome } from './load.ts'
 import type { Contestant } from './measure.ts'
 import { tableOf, whole, type Column } from './tables.ts'
 
@@ -9,6 +9,8 @@ export type Row = Readonly<{
   cpuMicros: number
   /** Least and most of the rounds. */
   cpuSpread: readonly [number, number]
+  /** Nine of ten rounds cost at most this many times the median. */
+  spread: number
   /** The same of Redis; 0 for a contestant without one. */
   redisMicros: number
   togetherMicros: number
@@ -51,11 +53,10 @@ export function table(rows: readonly Row[], named: string): string {
   return tableOf(rows, columns)
 }
 
-/** How many times its median a round of the first row cost at most; 1 of a part that has no such rows. */
-export function unsteadiness(results: unknown): number {
+/** The spread of the first row; 1 of a part that has no such rows. */
+export function spreadOfReference(results: unknown): number {
   const [first] = Array.isArray(results) ? (results as readonly Partial<Row>[]) : []
-  const { cpuMicros, cpuSpread: [, most] = [] } = first ?? {}
-  return most === undefined || cpuMicros === undefined ? 1 : most / cpuMicros
+  return first?.spread ?? 1
 }
 
 function besideRival({ rivalRatio, rivalInterval }: Row): string {
@@ -93,6 +94,7 @@ export function summary(
     isVariant,
     cpuMicros: median(cpu),
     cpuSpread: [Math.min(...cpu), Math.max(...cpu)],
+    spread: spreadOf(cpu),
     redisMicros: median(rounds.map(({ redisMicros }) => redisMicros)),
     togetherMicros: median(rounds.map(together)),
     ratio: median(besideReference),

@@ -80,7 +80,7 @@ t.test('the interval of a median leaves out as many values at either end', (t) =
 
 t.test('a ratio whose interval has a 1 in it is told as not resolved', (t) => {
   const row = {
-    ...{ name: 'ours', status: 200, cpuMicros: 1, cpuSpread: [1, 1], redisMicros: 0 },
+    ...{ name: 'ours', status: 200, cpuMicros: 1, cpuSpread: [1, 1], spread: 1, redisMicros: 0 },
     ...{ togetherMicros: 1, ratio: 1, togetherRatio: 1, perSecond: 1, p50Ms: 1, p99Ms: 1 },
     ...{ lacks: '', isVariant: false, rivalRatio: 1.1, ratioInterval: [1, 1] },
   } satisfies Partial<Row>

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { shareOf } from './load.ts'
+import { spreadOf } from './load.ts'
 
 /** Nine of ten times of the fixed work may be this many times the median. */
 const mostSpread = 1.15
 
-/** A round of the first contestant may cost this many times its median: more isn't the program's. */
+/** Nine of ten rounds of the first contestant may cost this many times the median: more isn't the program's. */
 const mostOfReference = 1.5
 
 /** The share of the processors' time that another machine may take, and that other programs may take while the bench rests. */
@@ -27,7 +27,7 @@ export type Steadiness = Readonly<{
   workMs: readonly number[]
   stolen: number
   taken: number
-  /** The dearest round of a part's first contestant beside its median; 1 where a part has no rounds. */
+  /** The spread of a part's first contestant; 1 where a part has no rounds. */
   reference: number
 }>
 
@@ -89,8 +89,7 @@ export class Witness {
 }
 
 export function verdictOf({ workMs, stolen, taken, reference }: Steadiness): Verdict {
-  const sorted = Float64Array.from(workMs).sort()
-  const spread = sorted.length > 0 ? shareOf(sorted, 0.9) / shareOf(sorted, 0.5) : 1
+  const spread = spreadOf(workMs)
   const isQuiet =
     spread <= mostSpread &&
     stolen <= mostStolen &&
@@ -101,8 +100,8 @@ export function verdictOf({ workMs, stolen, taken, reference }: Steadiness): Ver
     isQuiet,
     sentence:
       `${isQuiet ? 'The machine was quiet' : 'The machine was busy'}: a fixed piece of work between the rounds took up to ` +
-      `${spread.toFixed(2)} times its median (nine times of ten), a round of the first contestant up to ` +
-      `${reference.toFixed(2)} times its own, other programs took ${percent(taken)} of the processors ` +
+      `${spread.toFixed(2)} times its median and a round of the first contestant up to ${reference.toFixed(2)} (both nine times of ten), ` +
+      `other programs took ${percent(taken)} of the processors ` +
       `before, other machines ${percent(stolen)} meanwhile.`,
   }
 }
