@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { root } from './shared.mjs'
 import { ownProcess } from './lanes.mjs'
 import { runFile, SharedProcesses } from './test-file.mjs'
@@ -11,16 +11,16 @@ const alone = ['test/faults/exact.test.ts']
 /** Of all files, so many may fail because others take the processors; more is no accident. */
 const mostAgain = 5
 
-/** The files of tests that are named, by themselves or by a folder; undefined if there is none of a name. */
+/** The files of tests that are named, by themselves or by a folder, each once; undefined if there is none of a name. */
 export function filesOf(names) {
-  const files = names.map((name) => {
-    const place = resolve(root, name)
-    if (!existsSync(place)) return undefined
-    if (!statSync(place).isDirectory()) return [name]
+  const places = names.map((name) => resolve(root, name))
+  if (!places.every((place) => existsSync(place))) return undefined
+  const files = places.flatMap((place) => {
+    if (!statSync(place).isDirectory()) return [place]
     const inside = readdirSync(place, { recursive: true }).sort()
-    return inside.filter((file) => file.endsWith('.test.ts')).map((file) => join(name, file))
+    return inside.filter((file) => file.endsWith('.test.ts')).map((file) => join(place, file))
   })
-  return files.includes(undefined) ? undefined : files.flat()
+  return [...new Set(files)].map((file) => relative(root, file))
 }
 
 /**

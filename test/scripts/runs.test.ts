@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import t, { type Test } from 'tap'
 import { folderOf } from '../support/folder.ts'
 import { root } from '../support/process.ts'
@@ -159,19 +159,27 @@ t.test('nothing is run twice after many failures', (t) => {
   t.end()
 })
 
-t.test('a test of a folder is a test file, and a name that isn’t there is no file', (t) => {
-  const folder = folderOf(t)
-  mkdirSync(join(folder, 'inside'))
-  for (const name of ['b.test.ts', 'a.ts', 'inside/c.test.ts'])
-    writeFileSync(join(folder, name), '')
-  const script = `import { filesOf } from ${module}
-  const folder = ${JSON.stringify(folder)}
-  console.log(JSON.stringify([filesOf([folder]), filesOf([folder + '/a.ts']), filesOf([folder, 'no'])]))`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script])
-  t.strictSame(JSON.parse(String(stdout)), [
-    [join(folder, 'b.test.ts'), join(folder, 'inside/c.test.ts')],
-    [join(folder, 'a.ts')],
-    null,
-  ])
-  t.end()
-})
+t.test(
+  'a test of a folder is a test file, each runs once, and a name that isn’t there is no file',
+  (t) => {
+    const folder = folderOf(t)
+    mkdirSync(join(folder, 'inside'))
+    for (const name of ['b.test.ts', 'a.ts', 'inside/c.test.ts'])
+      writeFileSync(join(folder, name), '')
+    const inFolder = (names: readonly string[]) => names.map((name) => join(folder, name))
+    const named = [[''], ['a.ts'], ['', 'no'], ['b.test.ts', '', 'inside/../b.test.ts']].map(
+      inFolder,
+    )
+    const script = `import { filesOf } from ${module}
+  console.log(JSON.stringify(${JSON.stringify(named)}.map(filesOf)))`
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script])
+    const inRoot = (names: readonly string[]) => inFolder(names).map((file) => relative(root, file))
+    t.strictSame(JSON.parse(String(stdout)), [
+      inRoot(['b.test.ts', 'inside/c.test.ts']),
+      inRoot(['a.ts']),
+      null,
+      inRoot(['b.test.ts', 'inside/c.test.ts']),
+    ])
+    t.end()
+  },
+)
