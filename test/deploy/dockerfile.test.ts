@@ -16,8 +16,6 @@ const dockerfile = join(root, 'config/deploy/Dockerfile')
 const instead: Readonly<Record<string, string>> = {
   'npm ci --omit=dev': 'npm ci --omit=dev --prefer-offline',
   'npm ci --ignore-scripts': `ln -s '${join(root, 'node_modules')}' node_modules`,
-  // Types are checked beside these tests.
-  'npm run build': `sed -i 's/"skipLibCheck": true/&, "noCheck": true/' tsconfig.json && npm run build`,
 }
 
 /** The lock file's entries, by the packages' folders. */

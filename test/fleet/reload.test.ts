@@ -53,7 +53,7 @@ t.test(
     const { url, key, write, reload, gateway, operate } = await start(t, { upstream })
     const headers = await key()
     // With a pause, so that the processors have time for the reloads.
-    const quiet = hammer(url, headers, { connections: 64, pauseMs: 200 })
+    const quiet = hammer(url, headers, { connections: 64, pauseMs: 500 })
     const change = async (i: number): Promise<void> => {
       write((text) => text.replace('1000000', String(1_000_000 + i)))
       const answer = await reload()

@@ -77,13 +77,17 @@ function* linesOf(text: Text): Generator<{ content: string; line: number }> {
     requireShort(begun, line)
     let start = line === 1 && begun === '' && piece.startsWith('\ufeff') ? 1 : 0
     for (let end = piece.indexOf('\n', start); end >= 0; end = piece.indexOf('\n', start)) {
-      yield { content: (begun + piece.slice(start, end)).replace(/\r$/, ''), line: line++ }
+      yield { content: withoutReturn(begun + piece.slice(start, end)), line: line++ }
       begun = ''
       start = end + 1
     }
     begun += piece.slice(start)
   }
-  yield { content: begun.replace(/\r$/, ''), line }
+  yield { content: withoutReturn(begun), line }
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
 /** No row is that long, and a line of 64 MB would hold callers up. */

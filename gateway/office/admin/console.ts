@@ -23,6 +23,8 @@ import { originFault, setCookie, browserOriginOf } from './browser-origin.ts'
 
 const folder = fileURLToPath(new URL('./console', import.meta.url))
 
+/** The files are the same for every gateway, so they are read, and packed, once. */
+let pages: PageFolder | undefined
 /** The page of a gateway with tokens, and of one without. */
 const usualPage = 'index.html'
 const closedPage = 'no-token.html'
@@ -60,7 +62,7 @@ export function addConsole(app: FastifyInstance, options: ConsoleOptions): void 
 
 /** Adds a route for each file, so that no path can lead to another. */
 function addFiles(app: FastifyInstance, isOpen: boolean): void {
-  const pages = new PageFolder(folder)
+  pages ??= new PageFolder(folder)
   const add = (path: string, file: PageFile): void =>
     void app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
   const page = pages.page(isOpen ? usualPage : closedPage)

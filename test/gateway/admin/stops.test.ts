@@ -81,7 +81,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
       number++
       return add(rows())
     },
-    'keys import, blank lines': () => add(['\n'.repeat(2 ** 25)]),
+    'keys import, blank lines': () => add(['\n'.repeat(2 ** 22)]),
     'keys import, a long line': () => add(['x'.repeat(2 ** 25)]),
     'jwt list': () => ask('GET', '/admin/jwt'),
     'jwt check': () => ask('POST', '/admin/jwt/check', { token: longestJwt }),
