@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { root } from './shared.mjs'
-import { ownProcess } from './lanes.mjs'
+import { alone, ownProcess } from './lanes.mjs'
 import { runFile, SharedProcesses } from './test-file.mjs'
 
 /** Two processors, and files that often wait. */
 const usualJobs = 4
-/** What they measure others would spoil. */
-const alone = ['test/faults/exact.test.ts']
 /** Of all files, so many may fail because others take the processors; more is no accident. */
 const mostAgain = 5
 
