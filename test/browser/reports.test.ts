@@ -14,6 +14,7 @@ import {
   startWithRedis,
 } from '../support/browser.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
+import { json } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
@@ -173,8 +174,11 @@ test('limits for a time, grants and shadows are given by hand', async (t, open) 
 deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-01 } ]`,
   })
   const { key, headers } = await admin.gateway.key({ name: 'Busy' })
-  const ask = async () => (await admin.gateway.call('GET', '/v1/x', undefined, headers)).headers
-  await ask()
+  await admin.gateway.call('GET', '/v1/x', undefined, headers)
+  const limits = async () => {
+    const quota = json(await admin.gateway.call('GET', '/v1/quota', undefined, headers))
+    return quota as Record<'minute' | 'day', { limit: number }>
+  }
   const page = await open(admin.url, { place: `keys/${key.id}`, expected: /^400 PATCH/ })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const dialog = page.getByRole('dialog')
@@ -182,11 +186,11 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   await pressAction(page, 'Grant more')
   await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
   await dialog.getByText('Say how much more').waitFor()
-  await dialog.getByLabel('More for this minute').fill('40')
+  await dialog.getByLabel('More for today').fill('40')
   await dialog.getByLabel('Why, for other operators').fill('A runaway job')
   await dialog.getByRole('button', { name: 'Grant more' }).press('Enter')
-  await page.getByText(/40 for the minute, by .+: A runaway job/).waitFor()
-  await until(async () => (await ask())['x-ratelimit-limit'] === '100')
+  await page.getByText(/40 for the day, by .+: A runaway job/).waitFor()
+  await until(async () => (await limits()).day.limit === 1_040)
 
   await pressAction(page, 'Change plan or limits')
   await dialog.getByLabel('A minute').fill('600')
@@ -196,7 +200,7 @@ deprecations: [ { operation: "GET /v1/old", since: 2025-12-05, sunset: 2099-01-0
   await dialog.getByLabel('Until this time').fill('2099-01-01T00:00')
   await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
   await page.getByText(/600 a minute until\s+2099-01-01 00:00:00Z/).waitFor()
-  await until(async () => (await ask())['x-ratelimit-limit'] === '640')
+  await until(async () => (await limits()).minute.limit === 600)
 
   await page.goto(`${admin.url}/console/#/plans/free`)
   await page.getByLabel('A minute', { exact: true }).fill('30')
