@@ -16,7 +16,7 @@ export const lanes = {
   `),
 }
 
-/** What they measure others would spoil: they run last, one at a time. */
+/** Files whose measurements others would spoil: they run last, one at a time. */
 export const alone = files('faults/exact')
 
 /** Files that measure the process in which they run. */

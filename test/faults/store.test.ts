@@ -63,8 +63,8 @@ async function backAfter(
 }
 
 /**
- * What was asked since a time, or, in the short form, the last of it: where others have the processors nothing is quick
- * for a while; what waits for Redis never is.
+ * The requests since a time, or, in the short form, the last of them: where others have the processors nothing is quick
+ * for a while; a request that waits for Redis never is.
  */
 async function answered(traffic: Traffic, fromMs: number, usual: number): Promise<Asked[]> {
   await traffic.answeredSince(fromMs)

@@ -25,6 +25,7 @@ const folder = fileURLToPath(new URL('./console', import.meta.url))
 
 /** The files are the same for every gateway, so they are read, and packed, once. */
 let pages: PageFolder | undefined
+
 /** The page of a gateway with tokens, and of one without. */
 const usualPage = 'index.html'
 const closedPage = 'no-token.html'
