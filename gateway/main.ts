@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { logLevels, standardLog, type LogSettings } from '../shared/log.ts'
 import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
 import { serviceLog } from '../shared/request-log.ts'
-import { isLoopback } from '../shared/serve.ts'
+import { isLoopback, tellPlace } from '../shared/serve.ts'
 import { secretFault } from '../shared/signature.ts'
 import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { ConfigError } from './office/config/config-error.ts'
@@ -83,7 +83,7 @@ function oversee(size: number, settings: LogSettings): WorkerPool {
   const pool = new WorkerPool({
     size,
     log,
-    listening: (url) => process.send?.({ listening: url }),
+    listening: (url) => tellPlace(process, url),
     ended: (code) => process.exit(code),
   })
   const stop = (reason: string): void => {

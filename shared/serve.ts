@@ -86,9 +86,14 @@ export async function serve(
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
   lifecycle.on('disconnect', () => stopping || stop(options.parting?.() ?? 'parent gone'))
-  lifecycle.send?.({ listening: url })
+  tellPlace(lifecycle, url)
   if (lifecycle.connected === false) stop('parent gone')
   return url
+}
+
+/** Tells the parent process where a service listens: behind its log's lines so far, which are written when this turn ends. */
+export function tellPlace(lifecycle: Lifecycle, listening: string): void {
+  setImmediate(() => lifecycle.connected && lifecycle.send?.({ listening }))
 }
 
 /** Listens, and tells where as a URL. */

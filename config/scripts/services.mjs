@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { adminToken } from './admin-token.mjs'
 import { root, SetupError } from './shared.mjs'
 
@@ -47,8 +46,6 @@ export async function runServices() {
     if (keys.length > 0) process.stdout.write(`${tokens(keys, 'http://127.0.0.1:8080')}\n`)
     return stopping
   }
-  // After the gateway's own lines about its start.
-  await setTimeout(100)
   const isReached = leadsTo(config, backend)
   const isOpen = operator !== undefined || Boolean(process.env.ADMIN_TOKEN?.trim())
   const console = isOpen ? consoleOf(config) : undefined

@@ -3,10 +3,10 @@ import { startFaultProxy } from '../support/fault-proxy.ts'
 import { gatewaysSeenBy, startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, type Call } from '../support/http.ts'
-import { bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
+import { answered, bound, held, heldQuick, isLong, usualWait } from '../support/promises.ts'
 import { startRedis, type RedisServer } from '../support/redis.ts'
 import { until } from '../support/until.ts'
-import { pause, startTraffic, statusesOf, type Asked, type Traffic } from '../support/traffic.ts'
+import { pause, startTraffic, statusesOf, type Traffic } from '../support/traffic.ts'
 
 const plan = 'plans: { p: { perMinute: 1000000, perDay: 1000000, bans: off } }'
 
@@ -60,21 +60,6 @@ async function backAfter(
     return (await state()) !== before
   }, 10_000)
   return performance.now() - started
-}
-
-/**
- * The requests since a time, or, in the short form, the last of them: where others have the processors nothing is quick
- * for a while; a request that waits for Redis never is.
- */
-async function answered(traffic: Traffic, fromMs: number, usual: number): Promise<Asked[]> {
-  await traffic.answeredSince(fromMs)
-  if (isLong) return traffic.between(fromMs)
-  let latest: Asked[] = []
-  await until(() => {
-    latest = traffic.between(Math.max(fromMs, performance.now() - 600))
-    return latest.length > 16 && usualWait(latest) < usual + 30
-  })
-  return latest
 }
 
 function isServed(t: Test, traffic: Traffic, fromMs: number, promise: string): void {

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { standardLog } from '../../shared/log.ts'
 import { serve, type Lifecycle } from '../../shared/serve.ts'
 
 t.test(
@@ -39,3 +40,26 @@ t.test(
     t.equal(await ended, 0, 'and the stop waits for nothing more')
   },
 )
+
+t.test('a parent is told of a service behind what its log has said of the start', async (t) => {
+  const order: string[] = []
+  const write = (text: string) => order.push(text)
+  const log = standardLog({ stdout: { write }, on: () => undefined })
+  const server = createServer()
+  const app = {
+    server,
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    listen: () => {
+      log.write('listens')
+      return Promise.resolve('http://x')
+    },
+    close: () => Promise.resolve(),
+  }
+  const told = new Promise<void>((resolve) => {
+    const send = (message: unknown) => resolve(void order.push(JSON.stringify(message)))
+    const signals = Object.assign(new EventEmitter(), { connected: true, exit: t.fail, send })
+    void serve(app, signals as unknown as Lifecycle, { host: 'x', port: 0 })
+  })
+  await told
+  t.strictSame(order, ['listens', '{"listening":"http://x"}'])
+})

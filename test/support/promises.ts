@@ -1,7 +1,8 @@
 import { appendFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import type { Test } from 'tap'
-import type { Asked } from './traffic.ts'
+import type { Asked, Traffic } from './traffic.ts'
+import { until } from './until.ts'
 
 /** Whether the long form runs: `npm run faults`. */
 export const isLong = process.env['FAULTS'] === 'long'
@@ -30,6 +31,25 @@ export function held(t: Test, promise: string, seen: string, isHeld: boolean): v
  */
 export function usualWait(asked: readonly Asked[]): number {
   return timeOf(asked, isLong ? 0.99 : 0.2)
+}
+
+/**
+ * The requests since a time, or, in the short form, the last of them: where others have the processors nothing is quick
+ * for a while; a request that waits for something never is.
+ */
+export async function answered(
+  traffic: Traffic,
+  fromMs: number,
+  usual: number,
+): Promise<readonly Asked[]> {
+  await traffic.answeredSince(fromMs)
+  if (isLong) return traffic.between(fromMs)
+  let latest: readonly Asked[] = []
+  await until(() => {
+    latest = traffic.between(Math.max(fromMs, performance.now() - 600))
+    return latest.length > 16 && usualWait(latest) < usual + 30
+  })
+  return latest
 }
 
 /** That requests take hardly longer than they usually do; 40 ms is less than a store is waited for. */
