@@ -122,7 +122,7 @@ export function peakStoreContract(t: Test, name: string, start: Start): Promise<
     }
     const last = today + rememberedDays + 4
     await first.add({ by: 'g1', number: 700, lines: many.map((each) => ({ ...each, day: last })) })
-    const kept = await listed(first, 0, last)
+    const kept = await listed(first, today - 3, last)
     const ofOne = kept.filter(({ quota }) => quota === 'key:a').map(({ day }) => day)
     t.equal(ofOne.length, rememberedDays)
     t.equal(ofOne[0], last - rememberedDays + 1, 'forgets what is older than is kept')
