@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { runNode } from '../support/checkout.ts'
 import { configFor } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
-import { root } from '../support/process.ts'
+import { bareEnvironment, root } from '../support/process.ts'
 import { atSomePort, somePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { socketPathFor } from '../support/unix-socket.ts'
@@ -19,7 +19,7 @@ function startServices(t: Test, env: Record<string, string>) {
   const child = spawn(
     process.execPath,
     ['-e', `import('${services}').then((m) => m.runServices())`],
-    { env: { PATH: process.env['PATH'] ?? '', ...env } },
+    { env: { ...bareEnvironment, ...env } },
   )
   const ended = once(child, 'exit')
   t.teardown(async () => {

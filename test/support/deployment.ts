@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import { instructionsOf } from './dockerfile.ts'
-import { root } from './process.ts'
+import { bareEnvironment, root } from './process.ts'
 
 export const folder = join(root, 'config/deploy')
 
@@ -28,7 +28,7 @@ export function gatewayStops(config: string): number {
 /** The names that a service says it takes from its environment. */
 export function namesReadBy(service: string): string[] {
   const { stdout } = spawnSync(process.execPath, [join(root, service, 'main.ts'), '-h'], {
-    env: {},
+    env: bareEnvironment,
     encoding: 'utf8',
   })
   const [, list = ''] = stdout.split('\nEnvironment:\n')

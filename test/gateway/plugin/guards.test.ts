@@ -11,7 +11,7 @@ import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { json } from '../../support/http.ts'
 import { mine, serve, startApp } from '../../support/plugin.ts'
-import { root } from '../../support/process.ts'
+import { bareEnvironment, root } from '../../support/process.ts'
 import { folderOf } from '../../support/folder.ts'
 
 t.test('the plugin in an app of somebody else', async (t) => {
@@ -251,10 +251,12 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
       statuses().then(() => statuses(require(process.argv[2])))
     `,
   })
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
-  const env = { PATH, ...(NODE_COMPILE_CACHE === '' ? {} : { NODE_COMPILE_CACHE }) }
   const args = [join(folder, 'app.cjs'), join(root, 'gateway/index.ts')]
-  const output = execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: 'pipe' })
+  const output = execFileSync(process.execPath, args, {
+    env: bareEnvironment,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  })
   t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
 })
 
