@@ -57,8 +57,12 @@ t.test('a parent is told of a service behind what its log has said of the start'
   }
   const told = new Promise<void>((resolve) => {
     const send = (message: unknown) => resolve(void order.push(JSON.stringify(message)))
-    const signals = Object.assign(new EventEmitter(), { connected: true, exit: t.fail, send })
-    void serve(app, signals as unknown as Lifecycle, { host: 'x', port: 0 })
+    const signals = Object.assign(new EventEmitter(), {
+      connected: true,
+      exit: () => t.fail(),
+      send,
+    })
+    void serve(app, signals, { host: 'x', port: 0 })
   })
   await told
   t.strictSame(order, ['listens', '{"listening":"http://x"}'])
