@@ -109,9 +109,14 @@ export function keptRefusal(
     strikes: number(at.strikes),
     bannedUntilMs,
     shareTaken: { underWay: number(at.underWay), share: number(at.share) },
-    ownMs: number(at.ownMs),
-    upstreamMs: upstreamMs < 0 ? undefined : upstreamMs,
+    ownMs: toTenths(number(at.ownMs)),
+    upstreamMs: upstreamMs < 0 ? undefined : toTenths(upstreamMs),
   }
+}
+
+/** Milliseconds as they are told: the store keeps no more, and a gateway's own memory must not say something else. */
+export function toTenths(ms: number): number {
+  return Math.round(ms * 10) / 10
 }
 
 function windowsOf(atMs: number, numberAtPlace: (place: number) => number): KeptRefusal['windows'] {

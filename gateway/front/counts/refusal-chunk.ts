@@ -2,7 +2,14 @@ import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { isOf, readerOf, Type } from '../../../shared/schema.ts'
 import { windowNames } from '../../../shared/windows.ts'
-import { at, keptRefusal, numberNames, type KeptRefusal, type Said } from './kept-refusal.ts'
+import {
+  at,
+  keptRefusal,
+  numberNames,
+  toTenths,
+  type KeptRefusal,
+  type Said,
+} from './kept-refusal.ts'
 import type { RefusalColumns } from './refusal-block.ts'
 import type { RefusalChunk } from './refusal-store.ts'
 
@@ -16,8 +23,8 @@ const hashLength = 4
 /** Parts of numbers that nobody is told of, and that take half of the space: those of a millisecond, and of 0.1 ms. */
 const rounded: Readonly<Record<number, (number: number) => number>> = {
   [at.timeMs]: Math.floor,
-  [at.ownMs]: (ms) => Math.round(ms * 10) / 10,
-  [at.upstreamMs]: (ms) => Math.round(ms * 10) / 10,
+  [at.ownMs]: toTenths,
+  [at.upstreamMs]: toTenths,
 }
 
 /** A number of each answer, or the one number that all have. */

@@ -34,8 +34,8 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     config: refusal.config,
     upstream: upstream === '' ? null : upstream,
     target: target ?? null,
-    ownMs: rounded(refusal.ownMs),
-    upstreamMs: upstreamMs === undefined ? null : rounded(upstreamMs),
+    ownMs: refusal.ownMs,
+    upstreamMs: upstreamMs ?? null,
     sentence: sentenceOf(refusal),
   }
 }
@@ -62,8 +62,4 @@ function windowView(window: KeptWindow | undefined) {
 
 function iso(ms: number): string {
   return new Date(ms).toISOString()
-}
-
-function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { keptRefusal, type Said } from '../../../gateway/front/counts/kept-refusal.ts'
 import { countIn } from '../../../gateway/front/counts/refusal-chunk.ts'
 import {
   chunkSize,
@@ -302,4 +303,10 @@ t.test('the store tells of each answer what memory tells', async (t) => {
     for (const { reason } of answers) reasons.add(reason)
   }
   t.ok(reasons.size >= 6, [...reasons].join())
+})
+
+t.test('a gateway’s memory tells no more of a time than its store does', (t) => {
+  const { ownMs, upstreamMs } = keptRefusal('x', '/x', {} as Said, () => 7.46)
+  t.strictSame([ownMs, upstreamMs], [7.5, 7.5])
+  t.end()
 })
