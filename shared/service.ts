@@ -8,6 +8,7 @@ import Fastify, {
 import type { IncomingMessage, Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { variedBy } from './caching.ts'
+import { toTenths } from './clock.ts'
 import { boundChunks } from './node/chunks.ts'
 import { loggable, logsRequests, type LogSettings } from './log.ts'
 import { InOne } from './node/in-one.ts'
@@ -156,7 +157,7 @@ function logEachAnswer(
   describe: ServiceOptions['describe'],
 ): void {
   const tell = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number): void => {
-    const ms = Math.round((performance.now() - beganAtMs) * 10) / 10
+    const ms = toTenths(performance.now() - beganAtMs)
     const { method, headers } = request
     const status = statusOf(reply)
     const path = loggable(pathOf(request))

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { toTenths } from '../../shared/clock.ts'
 import type { Refusal, RefusalCode } from '../../shared/refusal.ts'
 import { answer, type LogLine } from '../../shared/service.ts'
 import type { Act } from './acts/act.ts'
@@ -145,10 +146,6 @@ export function outcomeOf(
 /** Adds to a log line the milliseconds in the gateway before sending, and those until the backend's answer. */
 export function addTimes(line: LogLine, record: RequestRecord, nowMs: number): void {
   const { beganAtMs, sentAtMs, answeredAtMs } = record
-  line['ownMs'] = rounded((sentAtMs || nowMs) - beganAtMs)
-  if (sentAtMs > 0) line['upstreamMs'] = rounded((answeredAtMs || nowMs) - sentAtMs)
-}
-
-function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10
+  line['ownMs'] = toTenths((sentAtMs || nowMs) - beganAtMs)
+  if (sentAtMs > 0) line['upstreamMs'] = toTenths((answeredAtMs || nowMs) - sentAtMs)
 }

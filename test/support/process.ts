@@ -15,7 +15,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 const { PATH = '', NODE_V8_COVERAGE = '', NODE_COMPILE_CACHE = '' } = process.env
 const isMeasured = NODE_V8_COVERAGE !== ''
 
-/** What a program of this project needs from the environment, whatever else is in it. */
+/** The environment of a program of this project, without all that it doesn't need. */
 export const bareEnvironment: Readonly<Record<string, string>> = {
   PATH,
   // Code that was kept from an earlier process can't be counted.

@@ -1,3 +1,4 @@
+import { toTenths } from '../../../shared/clock.ts'
 import type { Reason, Refusal, RefusalCode } from '../../../shared/refusal.ts'
 import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
 import type { ShareTaken } from '../http/fair-share.ts'
@@ -112,11 +113,6 @@ export function keptRefusal(
     ownMs: toTenths(number(at.ownMs)),
     upstreamMs: upstreamMs < 0 ? undefined : toTenths(upstreamMs),
   }
-}
-
-/** Milliseconds as they are told: the store keeps no more, and a gateway's own memory must not say something else. */
-export function toTenths(ms: number): number {
-  return Math.round(ms * 10) / 10
 }
 
 function windowsOf(atMs: number, numberAtPlace: (place: number) => number): KeptRefusal['windows'] {

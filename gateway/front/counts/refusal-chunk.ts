@@ -1,15 +1,9 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
+import { toTenths } from '../../../shared/clock.ts'
 import { isOf, readerOf, Type } from '../../../shared/schema.ts'
 import { windowNames } from '../../../shared/windows.ts'
-import {
-  at,
-  keptRefusal,
-  numberNames,
-  toTenths,
-  type KeptRefusal,
-  type Said,
-} from './kept-refusal.ts'
+import { at, keptRefusal, numberNames, type KeptRefusal, type Said } from './kept-refusal.ts'
 import type { RefusalColumns } from './refusal-block.ts'
 import type { RefusalChunk } from './refusal-store.ts'
 
