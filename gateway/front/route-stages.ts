@@ -52,10 +52,11 @@ export class Stages {
     const addressOf = addressFinder(opened.trustedProxies)
     const refuseStranger = strangerRefuser(strangers, addressOf)
     const cors = corsOf(app, config)
-    const find = deprecationFinder(config.deprecations, lenienceOf(app))
+    const lenience = lenienceOf(app)
+    const find = deprecationFinder(config.deprecations, lenience)
     const { outside, unanswered } = opened
     const isForPages = config.cors.origins.length > 0
-    const plans = new ConfiguredPlans(config)
+    const plans = new ConfiguredPlans({ ...config, lenience })
     const { ietf } = config
     const keyHeaders = config.keys.from.map(titled)
     this.via = config.via === undefined ? undefined : new Via(config.via)

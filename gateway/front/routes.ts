@@ -6,6 +6,7 @@ import { pathOf } from '../../shared/service.ts'
 import { nothingThere } from '../../shared/unknown-routes.ts'
 import type { AnswerCost } from './limits/answer-cost.ts'
 import type { Config, OwnPaths, Route } from './config/config.ts'
+import { lenienceOf, type Lenience } from './http/lenience.ts'
 import { methodsTaken } from './http/methods.ts'
 import { notAllowed } from './forwarding/refusals.ts'
 import { rewriter } from './forwarding/rewrite.ts'
@@ -59,7 +60,11 @@ export type ChangeRoutes = (
 ) => Promise<() => void>
 
 /** The routes and endpoints by which an app answers. */
-type Answering = { endpoints: readonly OwnEndpoint[]; paths: readonly PathRoutes[] }
+type Answering = {
+  endpoints: readonly OwnEndpoint[]
+  paths: readonly PathRoutes[]
+  find: (path: string) => PathRoutes | undefined
+}
 
 /** Adds the routes of a configuration, and the endpoints at which the gateway itself answers. */
 export async function addRoutes(
@@ -72,7 +77,8 @@ export async function addRoutes(
   const endpoints = ownEndpoints(config, options.own)
   const methods = isAlone ? methodsTaken(config.routes) : app.supportedMethods
   const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
-  const inForce: Answering = { endpoints, paths }
+  const lenience = lenienceOf(app)
+  const inForce: Answering = { endpoints, paths, find: leniently(lenience, paths) }
   void app.register((scope, _options, done) => {
     addEndpoints(scope, isAlone ? endpoints : replaceable(inForce), methods)
     done()
@@ -82,7 +88,8 @@ export async function addRoutes(
   return async (config, options) => {
     const endpoints = ownEndpoints(config, options.own)
     const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
-    return () => void Object.assign(inForce, { endpoints, paths })
+    const find = leniently(lenience, paths)
+    return () => void Object.assign(inForce, { endpoints, paths, find })
   }
 }
 
@@ -141,7 +148,7 @@ function routesOf(
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
     const { path, cost, answerCost, upstream, methods } = route
-    const answer = forwarder(route, forwardingOf(route), prefix.length)
+    const answer = forwarder(route, forwardingOf(route), prefix)
     const guarded = guardedRoute({ label: path, cost, answerCost, upstream, answer })
     for (const method of methods) byMethod.set(method, guarded)
   }
@@ -153,13 +160,33 @@ function routesOf(
   return { path, methods, routeOf: (method) => byMethod.get(method) ?? others }
 }
 
-/** A door for the routes of each path, beside other routes of the app. */
+/**
+ * A door for the routes of each path, beside other routes of the app. Fastify's router leaves some escapes as they are; what a
+ * path is read as here decides its route, or a `/v1/*` would be a way around the cost of `/v1/a,b`.
+ */
 function doorsTo(inForce: Answering): ProxyRoute[] {
   return inForce.paths.map((routes, i) => ({
     url: urlOf(routes.path),
     methods: routes.methods,
-    routeOf: ({ method }) => (inForce.paths[i] ?? routes).routeOf(method),
+    routeOf(request) {
+      const path = pathOf(request)
+      const read = path.includes('%') ? inForce.find(path) : undefined
+      return (read ?? inForce.paths[i] ?? routes).routeOf(request.method)
+    },
   }))
+}
+
+/** Finds the routes of a path as an app's router reads it. */
+function leniently(
+  { ignoresCase, readingsOf }: Lenience,
+  paths: readonly PathRoutes[],
+): Answering['find'] {
+  const placed = paths.map((routes) => ({
+    path: ignoresCase ? routes.path.toLowerCase() : routes.path,
+    routes,
+  }))
+  const find = pathFinder(placed)
+  return (path) => find(readingsOf(path)[0])?.routes
 }
 
 /** One door for everything: adding each path to Fastify's router, once for each method, took two thirds of a reload. */
@@ -189,12 +216,12 @@ function refusing(make: () => Refusal): Answer {
   return (_request, reply) => refuse(reply, (refusal ??= make()))
 }
 
-/** Forwards a path of a route, rewritten where the route says so. `skipped` is the length of the prefix of the app. */
-function forwarder(route: Route, forwardTo: Forward, skipped: number): Answer {
+/** Forwards a path of a route, rewritten where the route says so. */
+function forwarder(route: Route, forwardTo: Forward, prefix: string): Answer {
   if (route.rewrite === undefined) {
     return (request, reply) => forwardTo(request, reply, pathOf(request))
   }
-  const rewritten = rewriter(route, skipped)
+  const rewritten = rewriter(route, prefix)
   return (request, reply) => forwardTo(request, reply, rewritten(pathOf(request)))
 }
 

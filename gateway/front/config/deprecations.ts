@@ -1,5 +1,5 @@
 import { strict, type Lenience } from '../http/lenience.ts'
-import { decoded, pathExpression } from '../http/paths.ts'
+import { patternTest } from '../http/paths.ts'
 
 /** A rehearsal of a removal: the operation is refused from `fromMs` to `toMs`. */
 export type Brownout = Readonly<{ fromMs: number; toMs: number }>
@@ -58,7 +58,7 @@ export function deprecationFinder(
     const [method = '', pattern = ''] = deprecation.operation.split(' ')
     return {
       method,
-      expression: expressionOf(pattern, lenience),
+      fits: patternTest([pattern], lenience.ignoresCase),
       announcedTo: announcer(deprecation),
     }
   })
@@ -66,16 +66,11 @@ export function deprecationFinder(
   return (method, path, caller) => {
     // HEAD is the same operation as GET.
     const listed = method === 'HEAD' ? 'GET' : method
-    const plain = lenience.pathOf(decoded(path))
+    const readings = lenience.readingsOf(path)
     return operations
-      .find((each) => each.method === listed && each.expression.test(plain))
+      .find((each) => each.method === listed && readings.some(each.fits))
       ?.announcedTo(caller)
   }
-}
-
-function expressionOf(pattern: string, { ignoresCase }: Lenience): RegExp {
-  const expression = pathExpression(pattern)
-  return ignoresCase ? new RegExp(expression, 'i') : expression
 }
 
 /** Each caller's form of a deprecation: by its key's extension, else by its account's. They are made once. */

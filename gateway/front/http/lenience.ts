@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify'
+import { readingsOf } from './paths.ts'
 
-/** Differences between paths that an app's router ignores. */
+/** The reading of paths by a router: patterns are held against what it takes a path for. */
 export type Lenience = Readonly<{
+  /** Whether readings, and so patterns, are in small letters. */
   ignoresCase: boolean
-  /** A path in the form of the configuration's patterns. */
-  pathOf: (path: string) => string
+  /** All readings of a path that a server behind the router may have; the first one is the router's. */
+  readingsOf: (path: string) => readonly [string, ...string[]]
 }>
 
 /** The router of the gateway's own process ignores no difference. */
-export const strict: Lenience = { ignoresCase: false, pathOf: (path) => path }
+export const strict: Lenience = { ignoresCase: false, readingsOf }
 
 /** The lenience of the app that a scope belongs to, and the prefix of the scope itself. */
 export function lenienceOf({ initialConfig, prefix }: FastifyInstance): Lenience {
@@ -16,12 +18,18 @@ export function lenienceOf({ initialConfig, prefix }: FastifyInstance): Lenience
   const settings = { ...initialConfig, ...initialConfig.routerOptions }
   const { caseSensitive = true, ignoreTrailingSlash, useSemicolonDelimiter } = settings
   const steps: ((path: string) => string)[] = []
-  if (useSemicolonDelimiter) steps.push((path) => path.split(';', 1)[0] ?? path)
+  // As the router does: not by an expression, which knows of fewer letters.
+  if (!caseSensitive) steps.push((path) => path.toLowerCase())
   if (ignoreTrailingSlash) steps.push((path) => path.replace(/(?<=.)\/$/, ''))
-  if (prefix !== '') steps.push((path) => path.slice(prefix.length))
-  if (steps.length === 0) return caseSensitive ? strict : { ...strict, ignoresCase: true }
+  if (prefix !== '') steps.push((path) => path.slice(prefix.length) || '/')
+  const plain = (path: string): string => steps.reduce((rest, step) => step(rest), path)
+  if (steps.length === 0 && !useSemicolonDelimiter) return strict
   return {
     ignoresCase: !caseSensitive,
-    pathOf: (path) => steps.reduce((rest, step) => step(rest), path),
+    readingsOf(path) {
+      const [asked = path] = useSemicolonDelimiter ? path.split(';', 1) : [path]
+      const [first, ...others] = readingsOf(asked)
+      return [plain(first), ...others.map(plain)]
+    },
   }
 }

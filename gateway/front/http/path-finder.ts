@@ -1,4 +1,4 @@
-import { shapeOf } from './paths.ts'
+import { readingsOf, shapeOf } from './paths.ts'
 
 /** Anything that has a path of the configuration. */
 type Placed = Readonly<{ path: string }>
@@ -48,7 +48,7 @@ class Branch<Item> {
   }
 }
 
-/** Finds the item whose path fits best, as Fastify's router does. Each path has one item. */
+/** Finds the item whose path fits a path of a request best, read as patterns are. Each path has one item. */
 export function pathFinder<Item extends Placed>(
   items: readonly Item[],
 ): (path: string) => Item | undefined {
@@ -61,15 +61,5 @@ export function pathFinder<Item extends Placed>(
     if (hasRest) branch.rest = item
     else branch.item = item
   }
-  return (path) => (path.startsWith('/') ? root.find(routed(path), 1) : undefined)
-}
-
-/** A path as Fastify's router reads it: escapes of characters such as `@` and `,` stay. */
-function routed(path: string): string {
-  if (!path.includes('%')) return path
-  try {
-    return decodeURI(path)
-  } catch {
-    return path
-  }
+  return (path) => (path.startsWith('/') ? root.find(readingsOf(path)[0], 1) : undefined)
 }

@@ -37,15 +37,26 @@ function plainlySpelled(target: string): string | undefined {
 }
 
 /**
- * Makes a test of paths by patterns: `/v1/pets` matches itself, `{petId}` one segment, and `/v1/*` everything below
- * `/v1/`. A path with escapes or an ambiguous one matches no pattern.
+ * The texts that servers may take a path for, decoded once; several only where a server that decodes twice would find an end in
+ * the middle of the path.
  */
-export function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
-  const expressions = patterns.map(pathExpression)
-  return (path) =>
-    !path.includes('%') &&
-    !ambiguous.test(path) &&
-    expressions.some((expression) => expression.test(path))
+export function readingsOf(path: string): readonly [string, ...string[]] {
+  const text = decoded(path)
+  const end = text.search(/[#?]/)
+  return end < 0 ? [text] : [text, text.slice(0, end)]
+}
+
+/**
+ * A test of readings by patterns: `/v1/pets` matches itself, `{petId}` one segment, and `/v1/*` everything below `/v1/`.
+ */
+export function patternTest(
+  patterns: readonly string[],
+  ignoresCase = false,
+): (reading: string) => boolean {
+  const expressions = patterns.map((pattern) =>
+    pathExpression(ignoresCase ? pattern.toLowerCase() : pattern),
+  )
+  return (reading) => expressions.some((expression) => expression.test(reading))
 }
 
 /** A path with its escapes decoded; unchanged if they are invalid. */

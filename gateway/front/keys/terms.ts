@@ -1,6 +1,7 @@
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
-import { pathMatcher } from '../http/paths.ts'
+import { strict, type Lenience } from '../http/lenience.ts'
+import { patternTest } from '../http/paths.ts'
 import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
 import type { Included } from '../limits/beyond.ts'
 import { effectiveIncluded, effectiveLimits, type Plan } from '../limits/plan.ts'
@@ -48,6 +49,8 @@ export type PlanSettings = Readonly<{
   bans: BanRules
   /** The percentages of a long window that count as near its end, rising. */
   nearPercents: readonly number[]
+  /** The router's, by which paths are read. */
+  lenience?: Lenience
 }>
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
@@ -55,14 +58,16 @@ export class ConfiguredPlans {
   readonly #plans: ReadonlyMap<string, Plan>
   readonly #bans: BanRules
   readonly #nearPercents: readonly number[]
+  readonly #lenience: Lenience
   /** Shared by the keys of a plan without settings of their own. */
   readonly #termsByPlan = new Map<string, Terms>()
   readonly #termsByCaller = new WeakMap<Caller, Terms>()
 
-  constructor({ plans, bans, nearPercents }: PlanSettings) {
+  constructor({ plans, bans, nearPercents, lenience = strict }: PlanSettings) {
     this.#plans = plans
     this.#bans = bans
     this.#nearPercents = nearPercents
+    this.#lenience = lenience
   }
 
   /** The terms of a caller; `undefined` if the configuration has no limits for it. */
@@ -82,12 +87,16 @@ export class ConfiguredPlans {
     if (!limits) return undefined
     const bans = plan.bans ? this.#bans : undefined
     const shadow = plan.shadow && shadowBeside(plan.shadow, overrides.limits)
-    const forbids = bothOf(ofPlan(plan), restriction(overrides))
+    const ofPlan = restriction({ methods: plan.methods, paths: plan.paths }, this.#lenience)
+    const forbids = bothOf(
+      ofPlan && ((...request) => ofPlan(...request) && 'plan'),
+      restriction(overrides, this.#lenience),
+    )
     const included = effectiveIncluded(plan, overrides.limits)
     const near = nearEnds(this.#nearPercents, limits, included)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
-    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap })
+    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap }, this.#lenience)
     const recorded = recordedWith(limits, shadow?.limits)
     return Object.freeze({
       ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },
@@ -96,34 +105,35 @@ export class ConfiguredPlans {
   }
 }
 
-/** The parts of a quota for one caller. A request is of the first operation that it fits. */
+/**
+ * The parts of a quota for one caller. A request is of the first operation that it fits; one whose path can be read in several
+ * ways is of the first of each reading, so that none can be got around.
+ */
 export function countedParts(
   { operations = [] }: Pick<Plan, 'operations'>,
   { id, cap: own }: Pick<Key, 'id' | 'cap'>,
+  lenience = strict,
 ): Pick<Terms, 'allParts' | 'partsOf'> {
-  const cap = own && capPart(id, own.sinceMs, limitsFrom(own))
-  if (operations.length === 0) {
-    const ofCap = cap && [cap]
-    return { allParts: ofCap, partsOf: ofCap && (() => ofCap) }
-  }
-  const matched = operations.map(({ name, limits, ...requests }) => {
-    const part = operationPart(name, limits)
-    return { part, forbids: restriction(requests), parts: cap ? [part, cap] : [part] }
-  })
-  const ofCap = cap && [cap]
+  const ofCap = own ? [capPart(id, own.sinceMs, limitsFrom(own))] : []
+  const usual = ofCap.length > 0 ? ofCap : undefined
+  if (operations.length === 0) return { allParts: usual, partsOf: usual && (() => usual) }
+  const matched = operations.map(({ name, limits, methods, paths }) => ({
+    parts: [operationPart(name, limits), ...ofCap],
+    takes: methods && new Set(methods),
+    fits: paths && patternTest(paths, lenience.ignoresCase),
+  }))
   return {
-    allParts: [...matched.map(({ part }) => part), ...(ofCap ?? [])],
-    partsOf: (method, path) =>
-      matched.find(({ forbids }) => !forbids?.(method, path, noAddress))?.parts ?? ofCap,
+    allParts: [...matched.flatMap(({ parts }) => parts.slice(0, 1)), ...ofCap],
+    partsOf(method, path) {
+      const ofReading = (reading: string): readonly Part[] | undefined =>
+        matched.find(({ takes, fits }) => takes?.has(method) !== false && fits?.(reading) !== false)
+          ?.parts ?? usual
+      const [first, ...others] = lenience.readingsOf(path)
+      if (others.length === 0) return ofReading(first)
+      const all = new Set([first, ...others].flatMap((reading) => ofReading(reading) ?? []))
+      return all.size > 0 ? [...all] : undefined
+    },
   }
-}
-
-const noAddress = (): string => ''
-
-/** The restrictions of a plan: all keys of the plan have them beside their own. */
-function ofPlan({ methods, paths }: Plan): Restriction | undefined {
-  const forbids = restriction({ methods, paths })
-  return forbids && ((...request) => forbids(...request) && 'plan')
 }
 
 function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
@@ -132,14 +142,21 @@ function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
   return both
 }
 
-function restriction({ methods, paths, addresses }: KeyOverrides): Restriction | undefined {
+/** A path that can be read in several ways is allowed by no pattern. */
+function restriction(
+  { methods, paths, addresses }: KeyOverrides,
+  { ignoresCase, readingsOf }: Lenience,
+): Restriction | undefined {
   if (!methods && !paths && !addresses) return undefined
   const allowedMethods = methods && new Set(methods)
-  const isAllowedPath = paths && pathMatcher(paths)
+  const fits = paths && patternTest(paths, ignoresCase)
   const allowedAddresses = addresses && new Ranges(addresses)
   return (method, path, address) => {
     if (allowedMethods?.has(method) === false) return 'method'
-    if (isAllowedPath?.(path) === false) return 'path'
+    if (fits) {
+      const [reading, ...others] = readingsOf(path)
+      if (others.length > 0 || !fits(reading)) return 'path'
+    }
     return allowedAddresses?.has(address()) === false ? 'address' : undefined
   }
 }

@@ -14,6 +14,7 @@ const routes = `
   - { path: /only, upstream: animals, rewrite: / }
   - { path: /bare/*, upstream: animals, rewrite: /* }
   - { path: /bare, upstream: animals }
+  - { path: '/größe,x/*', upstream: animals, rewrite: /s/* }
 `
 
 t.test('a prefix is taken away, and the prefix alone leads to /', async (t) => {
@@ -33,6 +34,7 @@ t.test('a prefix is taken away, and the prefix alone leads to /', async (t) => {
     ['/only?x', '/?x'],
     ['/bare/x', '/x'],
     ['/bare', '/bare'],
+    ['/gr%C3%B6%c3%9Fe%2Cx/%C3%B6%2C', '/s/%C3%B6%2C'],
   ] as const) {
     t.equal((await get(path)).text, asked, path)
   }
