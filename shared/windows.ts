@@ -52,6 +52,8 @@ export type Window = Readonly<{
   isRequired: boolean
   /** Whether it is counted only where it is limited, and told only by the refusal that it causes. */
   isBrief: boolean
+  /** Whether a refusal by it alone may be a strike: its caller waits for a minute at most. */
+  strikes: boolean
   /** The position of its mark in `Counters`. */
   at: number
 }>
@@ -75,6 +77,7 @@ export const windows: readonly Window[] = rows.map((row) => ({
   comesBack: 'comesBack' in row,
   isRequired: 'isRequired' in row,
   isBrief: 'isBrief' in row,
+  strikes: row.lengthMs !== undefined && row.lengthMs <= minuteMs,
   at: lengthOfMark * inOrderOfMarks.indexOf(row),
 }))
 

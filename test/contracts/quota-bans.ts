@@ -1,5 +1,8 @@
 import type { Test } from 'tap'
 import { isEarned } from '../../gateway/front/limits/ban-ends.ts'
+import { banRules } from '../../gateway/front/limits/conduct.ts'
+import { noLimits } from '../../gateway/front/limits/limits.ts'
+import { operationPart } from '../../gateway/front/limits/parts.ts'
 import { dayMs, minuteMs } from '../../shared/windows.ts'
 import { until } from '../support/until.ts'
 import { rules, start, type TriedStore } from './tried-quotas.ts'
@@ -84,6 +87,69 @@ export function bansContract(t: Test, tried: TriedStore): void {
       )
       now += rules.memoryMs
       t.equal(await lasts(), 300_000)
+    })
+    t.test(
+      'what a longer window refuses is never a strike, alone or beside a minute',
+      async (t) => {
+        const part = operationPart('exports', { ...noLimits, perHour: 2 })
+        for (const [name, more] of Object.entries({
+          'an hour': { limits: { perMinute: 9, perHour: 2, perDay: 99 } },
+          'a day': { limits: { perMinute: 9, perDay: 2 } },
+          'a month': { limits: { perMinute: 9, perDay: 99, perMonth: 2 } },
+          'a minute and a day': { limits: { perMinute: 2, perDay: 2 } },
+          'an hour of a part, and a minute': {
+            limits: { perMinute: 2, perDay: 99 },
+            parts: [part],
+          },
+        })) {
+          const quota = newName()
+          setTime(start)
+          t.equal(await verdicts(quota, 3, { bans: rules, ...more }), 'admitted admitted refused')
+          setTime(start + 2_000)
+          t.match(
+            await verdicts(quota, 9, { bans: rules, ...more }),
+            /^refused( refused){8}$/,
+            name,
+          )
+          t.match(await ask(quota, { bans: rules, ...more }), { strikes: 0 }, name)
+        }
+      },
+    )
+    t.test('of a share, dearer requests are banned by fewer strikes, 20 at least', async (t) => {
+      const limits = { perMinute: 60, perDay: 1_000 }
+      for (const [cost, strikes] of [
+        [1, 60],
+        [2, 30],
+        [30, 20],
+      ] as const) {
+        const quota = newName()
+        setTime(start)
+        const asked = {
+          cost,
+          limits,
+          bans: banRules({ ...rules, strikes: { percent: 100 } }, limits),
+        }
+        await verdicts(quota, 60 / cost + 1, asked)
+        setTime(start + 1_001)
+        t.notMatch(await verdicts(quota, strikes - 1, asked), /banned/, `${cost} points`)
+        t.match(await ask(quota, asked), { verdict: 'banned', bans: true }, `${cost} points`)
+      }
+    })
+    t.test('count within a time from the first one on', async (t) => {
+      const quota = newName()
+      const hourly = { ...bans, bans: { ...rules, withinMs: 20_000 } }
+      setTime(start)
+      await verdicts(quota, 2, hourly)
+      for (const [afterMs, strikes] of [
+        [2_000, 1],
+        [21_999, 2],
+        [22_000, 1],
+        [41_999, 2],
+      ] as const) {
+        setTime(start + afterMs)
+        t.match(await ask(quota, hourly), { verdict: 'refused', strikes }, `after ${afterMs} ms`)
+      }
+      t.match(await ask(quota, hourly), { verdict: 'banned' })
     })
     t.test('are a key’s, not its account’s', async (t) => {
       const quota = newName()

@@ -57,10 +57,10 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             if (known) model.points.set(numbers.day, Math.max(0, points - happens.cost))
           } else if (happens.what === 'lift') {
             await tried.store.lift(quota, 'k')
-            Object.assign(model, { until: 0, bans: 0, strikes: [], refused: 0 })
+            Object.assign(model, { until: 0, bans: 0, strikes: 0, since: 0, refused: 0 })
           } else if (happens.what === 'ban') {
             await tried.store.ban(quota, 'k', now + 7_000)
-            Object.assign(model, { until: now + 7_000, strikes: [], refused: 0 })
+            Object.assign(model, { until: now + 7_000, strikes: 0, since: 0, refused: 0 })
           } else if (happens.what === 'grant') {
             t.equal(await tried.store.grant(quota, { ...happens.points, by: 'a' }), true)
             rollModel(model, now)
@@ -100,7 +100,8 @@ type Model = {
   monthFrom: number
   windows: Record<WindowName, { id: number; used: number }>
   refused: number
-  strikes: number[]
+  strikes: number
+  since: number
   until: number
   bans: number
   /** By day, less what was given back. */
@@ -110,7 +111,7 @@ type Model = {
 
 function newModel(): Model {
   const counts = byWindow(() => ({ id: 0, used: 0 }))
-  const conduct = { refused: 0, strikes: [], until: 0, bans: 0 }
+  const conduct = { refused: 0, strikes: 0, since: 0, until: 0, bans: 0 }
   return { monthFrom: 1, windows: counts, ...conduct, points: new Map(), grants: [] }
 }
 
@@ -166,27 +167,25 @@ function modelStep(m: Model, cost: number, limits: Limits, now: number): string 
   if (m.until > now) return 'banned'
   if (cost === 0) return 'admitted'
   const granted = grantedNow(m, now)
-  const fits = windows.every(({ name, limit }) => {
-    return (
-      m.windows[name].used + cost <= (limits[limit] ?? Infinity) + (granted[limit] ?? 0) ||
-      limits[limit] === undefined
-    )
+  const full = windows.filter(({ name, limit }) => {
+    const most = limits[limit] ?? Infinity
+    return m.windows[name].used + cost > most + (granted[limit] ?? 0)
   })
-  if (fits) {
+  if (full.length === 0) {
     for (const { name } of windows) m.windows[name].used += cost
     m.refused = 0
     const { id: day } = m.windows.day
     m.points.set(day, (m.points.get(day) ?? 0) + cost)
     return 'admitted'
   }
+  if (full.some(({ name }) => name !== 'second' && name !== 'minute')) return 'refused'
   m.refused ||= now
   if (now - m.refused <= rules.graceMs) return 'refused'
-  m.strikes = [...m.strikes, now].slice(-rules.strikes)
-  const recent = m.strikes.filter((at) => now - at < rules.withinMs)
-  if (recent.length < rules.strikes) return 'refused'
+  if (now - m.since >= rules.withinMs) Object.assign(m, { strikes: 0, since: now })
+  if (++m.strikes < rules.strikes) return 'refused'
   m.bans = m.until && now - m.until <= rules.memoryMs ? m.bans + 1 : 0
   m.until = now + Math.min(rules.forMs * rules.factor ** m.bans, rules.atMostMs)
-  Object.assign(m, { strikes: [], refused: 0 })
+  Object.assign(m, { strikes: 0, since: 0, refused: 0 })
   return 'banned'
 }
 
@@ -208,7 +207,7 @@ function same(
   const expected = [
     verdict,
     model.until > decision.nowMs ? model.until : 0,
-    model.strikes.length,
+    model.strikes,
     ...shown.map(({ name }) => `${name} ${model.windows[name].used}`),
     ...shown.map(({ limit }) => granted[limit] ?? 0),
   ]

@@ -3,7 +3,10 @@ import t, { type Test } from 'tap'
 import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { Clock } from '../../shared/clock.ts'
+import { dayMs } from '../../shared/windows.ts'
 import { CachedRefusals, type DecisiveTerms } from '../../gateway/front/limits/cached-refusals.ts'
+import { noLimits } from '../../gateway/front/limits/limits.ts'
+import { operationPart } from '../../gateway/front/limits/parts.ts'
 import { Quotas } from '../../gateway/front/limits/quotas.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 import { startCluster, startRedis, type RedisServer } from '../support/redis.ts'
@@ -171,6 +174,53 @@ t.test(
     t.equal(at(400), undefined, 'so the minute may be over there')
   },
 )
+
+t.test('a long window that is used up costs one question a second, and is no strike', async (t) => {
+  const redis: RedisServer = await startRedis(t)
+  const day = Date.UTC(2026, 5, 15)
+  let now = day + 10_000
+  const terms = { limits: { perMinute: 9, perDay: 3 }, bans: usualBans }
+  const [one, two] = await twoGateways(t, redis, () => now)
+  const ask = async (gateway: Quotas | undefined, by: DecisiveTerms = terms, cost = 1) =>
+    (await gateway?.decide(asker, by, cost))?.verdict
+  const questions = async () => {
+    const found = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.client.info('commandstats'))
+    return Number(found?.[1])
+  }
+  const flood = async (by: DecisiveTerms = terms, cost = 1) => {
+    const before = await questions()
+    for (let i = 0; i < 100; i++) t.equal(await ask(one, by, cost), 'refused')
+    return (await questions()) - before
+  }
+  t.equal(await ask(one), 'admitted')
+  t.equal(await ask(one), 'admitted')
+  t.equal(await flood(terms, 2), 1, 'two points are refused')
+  t.equal(await ask(one), 'admitted', 'one point has room, and is asked')
+  t.equal(await flood(), 1)
+  t.equal(await flood(), 0)
+  now += 1_000
+  t.equal(await flood(), 1, 'a second later it is asked again')
+  now += 1_000
+  t.equal(await flood({ ...terms, limits: { perMinute: 3, perDay: 3 } }), 1, 'a minute beside it')
+  const decision = await one?.decide(asker, terms, 1)
+  t.match(decision, { verdict: 'refused', strikes: 0, decidedBy: 'memory' })
+
+  const operator = await storeOf(t, redis, () => now)
+  t.equal(await operator.grant('q', { perDay: 1, by: 'eve' }), true)
+  await until(async () => (await ask(one)) === 'admitted', 1_000)
+  t.equal(await flood(), 1, 'also of a limit that was raised by a grant')
+  const exports = { ...noLimits, perHour: 1 }
+  const parts = [operationPart('exports', exports)]
+  const more = { limits: { perMinute: 99, perDay: 99 }, bans: usualBans, parts }
+  t.equal(await ask(one, more), 'admitted')
+  t.equal(await flood(more), 1, 'an operation, too')
+  const other = { ...more, parts: [operationPart('others', exports)] }
+  t.equal(await ask(one, other), 'admitted', 'but no other one')
+  now = day + dayMs - 1
+  t.equal(await ask(two), 'refused')
+  now = day + dayMs
+  t.equal(await ask(two), 'admitted', 'never beyond the end of the window')
+})
 
 const asker = { id: 'k', quota: 'q' }
 

@@ -6,7 +6,7 @@ import type { IetfDraft } from '../limits/headers.ts'
 import type { JwtSettings } from '../jwt/settings.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
-import type { BanRules } from '../limits/conduct.ts'
+import type { BanSettings } from '../limits/conduct.ts'
 
 /** Credentials and encryption of a Cluster's nodes, or of the master that Sentinels name. An empty text means none. */
 export type RedisAccess = Readonly<{
@@ -169,7 +169,7 @@ export type Config = Readonly<{
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits
-  bans: BanRules
+  bans: BanSettings
   /** The size of the cache, and the headers in which a key may come, in lower case. */
   keys: Readonly<{ cache: number; from: readonly string[] }>
   /** Those whose tokens are taken beside keys. */

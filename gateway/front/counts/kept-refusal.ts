@@ -40,6 +40,8 @@ export type KeptRefusal = Said &
     /** The windows that have a limit. */
     windows: Partial<Record<WindowName, KeptWindow>>
     strikes: number
+    /** The strikes that would ban its key; `undefined` where nothing does. */
+    strikesToBan: number | undefined
     bannedUntilMs: number
     /** Of a request over its quota's share of an upstream. */
     shareTaken: ShareTaken
@@ -66,8 +68,10 @@ export const at = {
   ofResetMs: 13,
   /** -1 for none. */
   estimate: 14,
+  /** 0 for none. */
+  strikesToBan: 15,
   /** The limit, the use and the number of each window. */
-  windows: 15,
+  windows: 16,
 } as const
 
 /** The numbers of each window: its limit, its use and its number. */
@@ -108,6 +112,7 @@ export function keptRefusal(
     },
     windows: windowsOf(atMs, number),
     strikes: number(at.strikes),
+    strikesToBan: number(at.strikesToBan) || undefined,
     bannedUntilMs,
     shareTaken: { underWay: number(at.underWay), share: number(at.share) },
     ownMs: toTenths(number(at.ownMs)),

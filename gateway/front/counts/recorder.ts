@@ -34,7 +34,7 @@ export type Recorder = Readonly<{
   answersOf: (
     route: Readonly<{ path: string; upstream: string; isFree: boolean }>,
   ) => (request: FastifyRequest, reply: FastifyReply) => void
-  banned: (caller: Caller, terms: Terms, untilMs: number) => void
+  banned: (caller: Caller, bans: Terms['bans'], untilMs: number) => void
   deprecatedCall: (caller: Caller, operation: string) => void
 }>
 
@@ -57,7 +57,7 @@ export function recorder(options: RecorderOptions): Recorder {
       }
     },
 
-    banned(caller, { bans }, untilMs) {
+    banned(caller, bans, untilMs) {
       const { id, name, quota } = caller
       meters.bans.add(planOf(caller), '')
       earnedBan({ id, name, quota, bans }, untilMs)

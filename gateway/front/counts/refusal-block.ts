@@ -106,6 +106,7 @@ export class RefusalBlock {
       numbers[place + 2] = limited ? numberOf(limited.decision.seen, window) : 0
     }
     numbers[first + at.strikes] = standing?.decision.strikes ?? 0
+    numbers[first + at.strikesToBan] = record.terms?.bans?.strikes ?? 0
     numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
     const { beganAtMs, sentAtMs, answeredAtMs, shareTaken } = record
     numbers[first + at.underWay] = shareTaken?.underWay ?? 0

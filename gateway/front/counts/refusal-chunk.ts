@@ -166,7 +166,8 @@ const answerSchema = Type.Object({
   windows: Type.Object(
     Object.fromEntries(windowNames.map((name) => [name, Type.Optional(window)])),
   ),
-  ...{ strikes: Type.Number(), bannedUntilMs: someTime },
+  ...{ strikes: Type.Number(), strikesToBan: Type.Optional(Type.Number()) },
+  bannedUntilMs: someTime,
   shareTaken: Type.Object({ underWay: Type.Number(), share: Type.Number() }),
   ...{ ownMs: Type.Number(), upstreamMs: Type.Optional(Type.Number()) },
 })

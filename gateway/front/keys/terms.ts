@@ -10,7 +10,7 @@ import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
-import type { BanRules } from '../limits/conduct.ts'
+import { banRules, type BanRules, type BanSettings } from '../limits/conduct.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
 /** The limits, bans and restrictions of one caller in one configuration. */
@@ -46,7 +46,7 @@ export type Restriction = (
 /** The settings of a configuration that terms are made of. */
 export type PlanSettings = Readonly<{
   plans: ReadonlyMap<string, Plan>
-  bans: BanRules
+  bans: BanSettings
   /** The percentages of a long window that count as near its end, rising. */
   nearPercents: readonly number[]
   /** The router's, by which paths are read. */
@@ -56,7 +56,7 @@ export type PlanSettings = Readonly<{
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
   readonly #plans: ReadonlyMap<string, Plan>
-  readonly #bans: BanRules
+  readonly #bans: BanSettings
   readonly #nearPercents: readonly number[]
   readonly #lenience: Lenience
   /** Shared by the keys of a plan without settings of their own. */
@@ -85,7 +85,7 @@ export class ConfiguredPlans {
     const plan = this.#plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
-    const bans = plan.bans ? this.#bans : undefined
+    const bans = plan.bans ? banRules(this.#bans, limits) : undefined
     const shadow = plan.shadow && shadowBeside(plan.shadow, overrides.limits)
     const ofPlan = restriction({ methods: plan.methods, paths: plan.paths }, this.#lenience)
     const forbids = bothOf(

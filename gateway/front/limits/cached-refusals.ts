@@ -1,18 +1,19 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import { newCounters, numberOf, usedIn } from './counters.ts'
+import { newCounters, numberOf, type Counters } from './counters.ts'
 import type { Included } from './beyond.ts'
-import { limitOf, type Limits } from './limits.ts'
-import type { Part } from './parts.ts'
+import { limitsIn } from './grants.ts'
+import type { Limits } from './limits.ts'
+import type { Part, PartState } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import type { Seen } from './quota-state.ts'
-import { neededBy, type Decision } from './step.ts'
-import { endsAtMs, steadyWindows, type Window } from '../../../shared/windows.ts'
+import { includedIn, longestFull, neededBy, type Decision } from './step.ts'
+import { endsAtMs } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
 const fullForMs = 1_000
 
-/** The windows whose refusals hold until they end, but for answers that cost less: no other points come back to them. */
-const finalWindows = steadyWindows.filter(({ comesBack }) => !comesBack)
+/** The most parts of a quota that are cached: an account may have many keys with caps. */
+const mostParts = 100
 
 /** A key, which is banned by itself, and the quota that its requests use up. */
 export type Asker = Readonly<{ id: string; quota: string }>
@@ -34,22 +35,32 @@ export type DecisiveTerms = Readonly<{
 /** A gateway's estimate of the store's time. The real time is at most `lagMs` later, and never earlier. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>
 
+/** The counters of a quota when it was refused, and those of its parts by their names, each with the store's time then. */
+type Refused = Readonly<{
+  seen: Seen
+  granted: Decision['granted']
+  nowMs: number
+  parts: Map<string, RefusedPart>
+}>
+type RefusedPart = Readonly<{ counters: Counters; nowMs: number }>
+
 /**
- * Caches the refusals that need no question to a remote store: a ban that runs, and a full minute (or another window to
- * which no points come back) of a plan without bans, where a refusal isn't a strike. A ban holds until it ends or an
- * operator ends it, a full window for a second: answers that tell costs may make room in it, also those of other gateways.
+ * Caches the refusals that need no question to a remote store: a ban that runs, and full windows whose refusals aren't
+ * strikes, so that a flood at a used-up day costs the store one question a second. A ban holds until it ends or an operator
+ * ends it. A full window holds for a second: other gateways may give points back. A cheaper request that may have room is
+ * asked anew.
  */
 export class CachedRefusals {
   readonly #size: number
   /** By key. */
   #banEndsMs: BoundedMap<number>
-  /** The counters of quotas of which a final window is used up, and the store's time then. */
-  #full: BoundedMap<Readonly<{ seen: Seen; nowMs: number }>>
+  /** By quota. */
+  #refused: BoundedMap<Refused>
 
   constructor(size: number) {
     this.#size = size
     this.#banEndsMs = new BoundedMap(size)
-    this.#full = new BoundedMap(size)
+    this.#refused = new BoundedMap(size)
   }
 
   /** The refusal of a key whose ban runs; `undefined` if no ban is cached. */
@@ -65,36 +76,50 @@ export class CachedRefusals {
   /** The refusal for a full window; `undefined` as soon as the store's clock may be in the next one. */
   forFullWindow(
     { quota }: Asker,
-    { limits, included, bans, least }: DecisiveTerms,
+    { limits, included, bans, least, parts: asked }: DecisiveTerms,
     cost: number,
     now: () => Now,
   ): Decision | undefined {
-    if (bans !== undefined || neededBy({ cost, least }) === 0) return undefined
-    const full = this.#full.get(quota)
-    const window = full && fullWindow(full.seen, limits)
-    if (!window) return undefined
+    const needed = neededBy({ cost, least })
+    const refused = needed > 0 ? this.#refused.get(quota) : undefined
+    if (!refused) return undefined
     const { nowMs, lagMs } = now()
-    const endMs = Math.min(endsAtMs(window, numberOf(full.seen, window)), full.nowMs + fullForMs)
-    return nowMs + lagMs < endMs
-      ? { ...refusal(full.seen, nowMs, cost), least, included }
-      : undefined
+    const since = nowMs + lagMs - fullForMs
+    if (refused.nowMs <= since) return undefined
+    const parts = asked?.flatMap((part): PartState[] => {
+      const cached = refused.parts.get(part.name)
+      return cached && cached.nowMs > since ? [{ part, counters: cached.counters }] : []
+    })
+    const { seen, granted } = refused
+    const full = longestFull(seen, parts, needed, limitsIn(refused, limits))
+    if (!full || (bans && full.window.strikes)) return undefined
+    if (nowMs + lagMs >= endsAtMs(full.window, numberOf(full.counters, full.window)))
+      return undefined
+    return {
+      ...refusal(seen, nowMs, cost),
+      least,
+      parts,
+      granted,
+      included: includedIn({ included }, granted),
+    }
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
-  note(
-    { id, quota }: Asker,
-    { limits, bans }: DecisiveTerms,
-    { verdict, bannedUntilMs, seen, granted, nowMs }: Decision,
-  ): void {
+  note({ id, quota }: Asker, { limits, bans }: DecisiveTerms, decision: Decision): void {
+    const { verdict, bannedUntilMs, seen, granted, nowMs, parts } = decision
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
-    // A refusal by limits with a grant isn't cached: the limits at hand would be others.
-    else if (verdict === 'refused' && !bans && !granted && fullWindow(seen, limits))
-      this.#full.set(quota, { seen, nowMs })
+    if (verdict !== 'refused') return
+    const full = longestFull(seen, parts, neededBy(decision), limitsIn(decision, limits))
+    if (!full || (bans && full.window.strikes)) return
+    const before = this.#refused.get(quota)?.parts
+    const known = before && before.size < mostParts ? before : new Map<string, RefusedPart>()
+    for (const { part, counters } of parts ?? []) known.set(part.name, { counters, nowMs })
+    this.#refused.set(quota, { seen, granted, nowMs, parts: known })
   }
 
   /** A request of a quota has cost less than it was counted. */
   hasRoom(quota: string): void {
-    this.#full.delete(quota)
+    this.#refused.delete(quota)
   }
 
   banned(id: string, untilMs: number): void {
@@ -104,16 +129,12 @@ export class CachedRefusals {
   /** Empties the cache: after a lift or a reset any entry may be untrue. */
   forget(): void {
     this.#banEndsMs = new BoundedMap(this.#size)
-    this.#full = new BoundedMap(this.#size)
+    this.#refused = new BoundedMap(this.#size)
   }
 }
 
 /** Stands for a quota's counters while a ban runs: the ban alone decides then. */
 const noCounters: Seen = { ...newCounters(), bannedUntilMs: 0 }
-
-function fullWindow(seen: Seen, limits: Limits): Window | undefined {
-  return finalWindows.find((window) => usedIn(seen, window) >= limitOf(limits, window))
-}
 
 function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): Decision {
   return {

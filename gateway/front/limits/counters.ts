@@ -127,10 +127,15 @@ export function beginningOf(counters: Counters): number {
 
 /** Whether points fit into all windows. */
 export function fits(counters: Counters, cost: number, limits: Limits): boolean {
+  return fullWindow(counters, cost, limits) === undefined
+}
+
+/** The longest window that has no room for points; `undefined` if all have. */
+export function fullWindow(counters: Counters, cost: number, limits: Limits): Window | undefined {
   for (const { window, limit } of limitedIn(limits)) {
-    if (usedIn(counters, window) + cost > limit) return false
+    if (usedIn(counters, window) + cost > limit) return window
   }
-  return true
+  return undefined
 }
 
 /** The points that a request has cost beyond those that were counted; below 0 if it has cost fewer. */

@@ -1,11 +1,11 @@
-import { isBlank, newConduct, refuse, type BanRules, type Conduct } from './conduct.ts'
-import { copyOf, fits, usedIn, type Counters } from './counters.ts'
+import { isBlank, newConduct, refuse, rulesFor, type BanRules, type Conduct } from './conduct.ts'
+import { copyOf, fullWindow, usedIn, type Counters } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import { healParts, partAt, type Part, type PartState } from './parts.ts'
 import { heal, roll, settle, type Owed, type QuotaState, type Seen } from './quota-state.ts'
-import type { Window } from '../../../shared/windows.ts'
+import { windows, type Window } from '../../../shared/windows.ts'
 
 export type Ask = Readonly<{
   /** The key of the request: strikes and bans belong to it, not to its account. */
@@ -85,15 +85,15 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   if (ask.owed) settle(state, ask.owed, nowMs)
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
+  const raisedLimits = granted ? raised(limits, granted) : limits
+  const full = needed > 0 ? longestFull(state, parts, needed, raisedLimits) : undefined
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
-  } else if (
-    needed > 0 &&
-    !fitsAll(state, parts, needed, granted ? raised(limits, granted) : limits)
-  ) {
-    banned = bans !== undefined && refuse(conduct, bans, nowMs)
+  } else if (full) {
+    banned =
+      bans !== undefined && full.window.strikes && refuse(conduct, rulesFor(bans, needed), nowMs)
     verdict = banned ? 'banned' : 'refused'
   } else if (needed > 0) {
     state.total += cost
@@ -127,14 +127,25 @@ export function includedIn(
   return included && granted ? raised(included, granted) : included
 }
 
-function fitsAll(
-  state: QuotaState,
+/** A window without room, and the counters that say so. */
+export type Full = Readonly<{ window: Window; counters: Counters }>
+
+/** The longest window of a quota or of its parts that has no room for points; `undefined` if all have. */
+export function longestFull(
+  quota: Counters,
   parts: readonly PartState[] | undefined,
   cost: number,
   limits: Limits,
-): boolean {
-  if (!fits(state, cost, limits)) return false
-  return !parts || parts.every(({ part, counters }) => fits(counters, cost, part.limits))
+): Full | undefined {
+  const ofQuota = fullWindow(quota, cost, limits)
+  let longest: Full | undefined = ofQuota && { window: ofQuota, counters: quota }
+  for (const { part, counters } of parts ?? []) {
+    const window = fullWindow(counters, cost, part.limits)
+    const isLonger =
+      window && (!longest || windows.indexOf(window) > windows.indexOf(longest.window))
+    if (isLonger) longest = { window, counters }
+  }
+  return longest
 }
 
 function countInParts(state: QuotaState, parts: readonly PartState[], cost: number): void {
@@ -176,7 +187,7 @@ function decision(
     nowMs,
     cost,
     least,
-    strikes: conduct.strikesMs.length,
+    strikes: conduct.strikes,
     bannedUntilMs,
     bans,
     seen: { ...copyOf(state), bannedUntilMs },

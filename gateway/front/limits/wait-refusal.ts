@@ -19,7 +19,9 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const decisive = decisiveWindow(decision, limits)
   const { limit = 0, window, part } = decisive ?? {}
   const name = window?.name
-  const { strikes, nowMs } = decision
+  const { nowMs } = decision
+  // The refusals of a longer window are no strikes, so nothing is said of them.
+  const strikes = window?.strikes ? decision.strikes : 0
   const endMs = endOfWait(decision, decisive)
   const seconds = secondsToWait(endMs, nowMs)
   const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`

@@ -3,6 +3,7 @@ import type { Deprecation } from '../config/deprecations.ts'
 import { longWindows, type LimitName } from '../../../shared/windows.ts'
 import { keyPaths } from '../http/own-paths.ts'
 import { authorization, titled } from '../http/key-header.ts'
+import { banRules, type BanSettings } from '../limits/conduct.ts'
 import { limitedIn, limitsView, type Limits } from '../limits/limits.ts'
 import type { Plan, PlanOperation } from '../limits/plan.ts'
 
@@ -18,12 +19,11 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
     quotaPath: config.quotaPath ?? null,
     usagePath: config.usagePath ?? null,
     rotatePath: canRotate ? keyPaths.rotate : null,
-    plans: [...plans.values()].map(planView),
+    plans: [...plans.values()].map((plan) => planView(plan, bans)),
     strangers: limitsView(strangers),
     nearPercent: nearPercents[0] ?? null,
     nearWindows: longWindows.map(({ name }) => name),
     bans: {
-      strikes: bans.strikes,
       withinMs: bans.withinMs,
       graceMs: bans.graceMs,
       forMs: bans.forMs,
@@ -42,10 +42,13 @@ export function keyHeaderOf({ keys: { from } }: Pick<Config, 'keys'>) {
   return { name: titled(first), before: first === authorization ? 'Bearer ' : '' }
 }
 
-function planView({ name, limits, included, bans, operations = [], methods, paths }: Plan) {
+function planView(plan: Plan, rules: BanSettings) {
+  const { name, limits, included, bans, operations = [], methods, paths } = plan
   return {
     name,
     limits: limits === 'custom' ? null : limitsView(limits),
+    // Of a custom plan each key has its own.
+    strikesToBan: !bans || limits === 'custom' ? null : banRules(rules, limits).strikes,
     ...(included && { included: limitedView(included) }),
     bans,
     operations: operations.map(operationView),

@@ -12,6 +12,7 @@ import { actedStanding } from '../acts/standing.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import type { DecisiveTerms } from '../limits/cached-refusals.ts'
+import { rulesFor } from '../limits/conduct.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
@@ -20,7 +21,7 @@ import type { Part } from '../limits/parts.ts'
 import { pathOf } from '../../../shared/service.ts'
 import { shortest, windows, type Window } from '../../../shared/windows.ts'
 import type { Quotas } from '../limits/quotas.ts'
-import type { Decision } from '../limits/step.ts'
+import { neededBy, type Decision } from '../limits/step.ts'
 import type { Terms } from '../keys/terms.ts'
 import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
 import { ownStandingView } from '../limits/views.ts'
@@ -31,8 +32,8 @@ export type AdmitOptions = Readonly<{
   quotas: Quotas
   /** Whether the route only shows the caller's limits, and so is open to banned callers, too. */
   asksOnly: boolean
-  /** Called when a request has banned its key. */
-  banned: (caller: Caller, terms: Terms, untilMs: number) => void
+  /** Called when a request has banned its key, by these rules. */
+  banned: (caller: Caller, bans: Terms['bans'], untilMs: number) => void
 }>
 
 /**
@@ -158,7 +159,10 @@ class Admission {
     const { verdict } = standing.decision
     if (verdict === 'unavailable') return void refuse(reply, unavailable())
     if (asksOnly) return done()
-    if (decision.bans) banned(caller, terms, decision.bannedUntilMs)
+    if (decision.bans) {
+      const bans = terms.bans && rulesFor(terms.bans, neededBy(decision))
+      banned(caller, bans, decision.bannedUntilMs)
+    }
     if (verdict === 'banned')
       return void refuse(reply, waitRefusal('key_banned', standing, terms.bans))
     if (verdict === 'refused') {

@@ -47,7 +47,7 @@ function worseConducts(one: Conducts, other: Conducts): Conducts {
 
 function isWorse(one: Conduct, other: Conduct): boolean {
   if (one.bannedUntilMs !== other.bannedUntilMs) return one.bannedUntilMs > other.bannedUntilMs
-  return one.strikesMs.length > other.strikesMs.length
+  return one.strikes > other.strikes
 }
 
 /** Merges stored lines of an audit with others: each once, the oldest first. */

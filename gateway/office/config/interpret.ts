@@ -6,7 +6,7 @@ import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
 import { includedFrom, limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
 import { costTerms } from '../../front/limits/answer-cost.ts'
-import type { BanRules } from '../../front/limits/conduct.ts'
+import type { BanSettings } from '../../front/limits/conduct.ts'
 import type {
   Config,
   PortalSettings,
@@ -135,9 +135,10 @@ function operationFrom([name, operation]: [string, OperationOfFile]): PlanOperat
 
 type OperationOfFile = NonNullable<CompleteFile['plans'][string]['operations']>[string]
 
-function bansFrom(bans: CompleteFile['bans']): BanRules {
+function bansFrom(bans: CompleteFile['bans']): BanSettings {
+  const { strikes } = bans
   return {
-    strikes: bans.strikes,
+    strikes: typeof strikes === 'number' ? strikes : { percent: Number.parseInt(strikes, 10) },
     withinMs: duration(bans.within),
     graceMs: duration(bans.grace),
     forMs: duration(bans.for),

@@ -29,6 +29,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     cost: refusal.cost,
     ...windowViews(refusal.windows),
     strikes: refusal.strikes,
+    strikesToBan: refusal.strikesToBan ?? null,
     bannedUntil: bannedUntilMs > 0 ? endIso(bannedUntilMs) : null,
     decidedBy: refusal.decidedBy ?? null,
     config: refusal.config,

@@ -25,14 +25,14 @@ t.test('bans', async (t) => {
       for (let i = 0; i < 25; i++) codes.push(json(await ask())['code'])
       t.equal(codes.indexOf('key_banned'), 19, 'the twentieth strike')
       const banned = await ask()
-      const until = Math.ceil((now + 300_000) / 1000)
+      const until = Math.ceil((now + 60_000) / 1000)
       t.strictSame(rate(banned), [2, 0, until])
       isOverLimit(
         t,
         banned,
         'key_banned',
-        /^Your key is banned until 12:05:12 UTC \(301 s\): it sent 20 requests after a 429 had asked it to wait\. After a 429, wait as long as Retry-After says\.$/,
-        301,
+        /^Your key is banned until 12:01:12 UTC \(61 s\): it sent 20 requests after a 429 had asked it to wait\. After a 429, wait as long as Retry-After says\.$/,
+        61,
       )
       const view = json(await call('GET', '/v1/quota', undefined, headers))
       t.match(view, {
@@ -41,8 +41,8 @@ t.test('bans', async (t) => {
         strikes: 0,
         minute: { limit: 2, remaining: 0 },
       })
-      t.match(await stores.quota.bans(), [{ key: record.id, untilMs: now + 300_000 }])
-      now += 300_000
+      t.match(await stores.quota.bans(), [{ key: record.id, untilMs: now + 60_000 }])
+      now += 60_000
       t.equal((await ask()).status, 200, 'and works again when it ends')
     },
   )

@@ -24,6 +24,12 @@ t.test('a default that contradicts another setting is noticed as if it were writ
     ],
     ['bans.for', '2h', free, ['bans.atMost must not be shorter than bans.for, which is 2h']],
     ['bans.grace', '1m', free, ['warning: bans.grace is a minute or longer']],
+    [
+      'bans.strikes',
+      '20',
+      free,
+      ['warning: bans.strikes is below what a minute of the plan free lets in'],
+    ],
     ['admin.port', 8080, free, ['listen.port must differ from admin.port, which is 8080']],
     [
       'admin.port',

@@ -139,8 +139,8 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     roll(quota, ms, false)
     return counted(quota, counts, { back })
   }
-  const conduct = (bannedUntilMs: number, ...strikesMs: number[]) => {
-    return { refusedAtMs: 0, strikesMs, bannedUntilMs, bans: 0 }
+  const conduct = (bannedUntilMs: number, strikes = 0) => {
+    return { refusedAtMs: 0, strikes, strikesSinceMs: at, bannedUntilMs, bans: 0 }
   }
   const one = {
     ...state({ minute: 3, day: 9, month: 9 }, { day: 1 }),
@@ -153,7 +153,7 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     ...state({ minute: 4, day: 8, month: 8 }, { day: 2 }),
     conducts: new Map([
       ['a', conduct(5, 1)],
-      ['b', conduct(0, 1, 2)],
+      ['b', conduct(0, 2)],
       ['c', conduct(7)],
     ]),
   }
@@ -163,7 +163,7 @@ t.test('of two counts the larger is right, and of two generations the later', (t
     const { conducts } = both
     t.strictSame(
       ['a', 'b', 'c'].map((key) => conducts?.get(key)),
-      [conduct(10), conduct(0, 1, 2), conduct(7)],
+      [conduct(10), conduct(0, 2), conduct(7)],
     )
   }
   const later = state({ minute: 1, day: 1, month: 10 }, {}, at + dayMs)

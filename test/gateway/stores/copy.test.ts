@@ -40,7 +40,7 @@ t.test(
     await until(async () => (await dump(first)).quotas.length === 4 && (await isFollowed()))
     const before = await dump(first)
     const [[, conduct] = []] = before.quotas[0]?.conducts ?? []
-    const strikes = conduct?.strikesMs.length
+    const strikes = conduct?.strikes
     t.ok(strikes)
     t.equal(before.keys.length, 6)
     t.equal(before.quotas.length, 4, 'the journal is read, though nothing is in its place')

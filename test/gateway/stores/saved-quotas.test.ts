@@ -1,3 +1,4 @@
+import { newConduct } from '../../../gateway/front/limits/conduct.ts'
 import { newCounters, unanswered } from '../../../gateway/front/limits/counters.ts'
 import { textOf } from '../../../gateway/front/limits/counters-text.ts'
 import { counted, withUsed } from '../../support/counters.ts'
@@ -206,9 +207,7 @@ t.test('embedded, bans among very many quotas are found bit by bit', async (t) =
   const database = openGatewayFile(file)
   const day = Math.floor(Date.now() / dayMs)
   const put = database.prepare('INSERT INTO quotas VALUES (?, ?, ?)')
-  const banned = JSON.stringify([
-    ['k', { refusedAtMs: 0, strikesMs: [], bannedUntilMs: Date.now() + 60_000, bans: 0 }],
-  ])
+  const banned = JSON.stringify([['k', { ...newConduct(), bannedUntilMs: Date.now() + 60_000 }]])
   database.transaction(() => {
     for (let i = 0; i < 20_000; i++) {
       const more = i % 4_000 === 1_999 ? `,${banned}` : ''

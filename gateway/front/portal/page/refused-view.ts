@@ -77,10 +77,10 @@ function notice(terms: Terms, percent: number): string {
 /** Each refusal with what to do, in the Markdown of `prose`. */
 function refusals(terms: Terms): readonly (readonly [string, string])[] {
   const { bans, strangers, plans } = terms
-  const { strikes, withinMs, graceMs, forMs, atMostMs } = bans
+  const { withinMs, graceMs, forMs, atMostMs } = bans
   const areBanned = plans.some((plan) => plan.bans)
-  const strike = ` Don’t go on without waiting: later than ${duration(graceMs)} after the first refusal, each further one is a strike.`
-  const ban = `${count(strikes)} strikes within ${duration(withinMs)} ban a key for ${duration(forMs)}, and further bans last longer, up to ${duration(atMostMs)}. Wait for \`Retry-After\`. Requests during a ban cost nothing and don’t make it longer.`
+  const strike = ` Don’t go on without waiting: where a second or a minute is used up, each further refusal later than ${duration(graceMs)} after the first one is a strike.`
+  const ban = `${strikesText(plans)} within ${duration(withinMs)} ban a key for ${duration(forMs)}, and further bans last longer, up to ${duration(atMostMs)}. Wait for \`Retry-After\`. Requests during a ban cost nothing and don’t make it longer.`
   return [
     [
       '`401 missing_api_key`, `invalid_api_key`',
@@ -108,4 +108,15 @@ function refusals(terms: Terms): readonly (readonly [string, string])[] {
       'The API is in trouble, or out of reach. Try again later, after `Retry-After` where it is given. A request that may have been done should only be repeated if that does no harm.',
     ],
   ]
+}
+
+/** The strikes that ban a key: "60 (free) or 300 (pro) strikes". Where a key brings its own limits, its standing tells them. */
+function strikesText(plans: Terms['plans']): string {
+  const known = plans.flatMap(({ name, strikesToBan }) =>
+    strikesToBan === null ? [] : [{ name, strikes: count(strikesToBan) }],
+  )
+  const numbers = new Set(known.map(({ strikes }) => strikes))
+  if (numbers.size === 0) return 'Too many strikes'
+  if (numbers.size === 1) return `${known[0]?.strikes} strikes`
+  return `${oneOf(known.map(({ name, strikes }) => `${strikes} (${name})`))} strikes`
 }

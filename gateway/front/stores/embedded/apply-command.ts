@@ -1,6 +1,6 @@
 import { beginningOf, setMonthFrom } from '../../limits/counters.ts'
 import { grantsOf, runsAt, withGrant, type NewGrant } from '../../limits/grants.ts'
-import { newConduct, type Conduct } from '../../limits/conduct.ts'
+import { forgive, newConduct, type Conduct } from '../../limits/conduct.ts'
 import { reset, roll, type QuotaState } from '../../limits/quota-state.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
@@ -21,8 +21,9 @@ export function applyCommand(
     state.grants = state.grants && grantsOf(state.grants.each, untilMs)
   } else if (what === 'ban') {
     const conduct = state.conducts?.get(key) ?? newConduct()
-    const banned = { ...conduct, bannedUntilMs: untilMs, refusedAtMs: 0, strikesMs: [] }
-    state.conducts = (state.conducts ?? new Map<string, Conduct>()).set(key, banned)
+    conduct.bannedUntilMs = untilMs
+    forgive(conduct)
+    state.conducts = (state.conducts ?? new Map<string, Conduct>()).set(key, conduct)
   } else {
     state.conducts?.delete(key)
   }

@@ -8,12 +8,12 @@
 
 local function isWorse(field, given, stored)
   if sub(field, 1, 2) == 's:' or field == 'r' then return tonumber(given) > tonumber(stored) end
-  local _, until1, _, strikes1 = match(given, '^(%d+),(%d+),(%d+),(%d*)$')
-  local _, until2, _, strikes2 = match(stored, '^(%d+),(%d+),(%d+),(%d*)$')
+  local _, until1, _, strikes1 = match(given, '^(%d+),(%d+),(%d+),(%d+)')
+  local _, until2, _, strikes2 = match(stored, '^(%d+),(%d+),(%d+),(%d+)')
   if not until2 or tonumber(until1) ~= tonumber(until2) then
     return not until2 or tonumber(until1) > tonumber(until2)
   end
-  return #strikes1 > #strikes2
+  return tonumber(strikes1) > tonumber(strikes2)
 end
 
 -- Of grants those of the later day, or the more of one day; each line begins with its time.

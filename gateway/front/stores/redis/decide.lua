@@ -19,7 +19,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
 
   local counters = countersIn(hash, stored)
   local endedDay, endedPoints, isNewMonth, isNewBrief = roll(counters, countsBrief)
-  local refusedAt, bannedUntil, bans, strikes = 0, 0, 0, ''
+  local refusedAt, bannedUntil, bans, strikes, strikesSince = 0, 0, 0, 0, 0
   local conduct, grants
   if counters.mark == ',k' then
     local stores = call('HMGET', hash, conductField, 'g')
@@ -30,8 +30,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   end
   if conduct then
-    local a, b, c, s = match(conduct, '^(%d+),(%d+),(%d+),(%d*)$')
-    refusedAt, bannedUntil, bans, strikes = a + 0, b + 0, c + 0, s
+    local a, b, c, d, e = match(conduct, '^(%d+),(%d+),(%d+),(%d+),(%d+)$')
+    refusedAt, bannedUntil, bans, strikes, strikesSince = a + 0, b + 0, c + 0, d + 0, e + 0
   end
 
   -- Heal: take the larger of the stored counters and those seen. Mostly both are the same text.
@@ -106,39 +106,40 @@ decide = function(hash, ask, seen, stored, endOfExpected)
 
   -- Decide: 0 admitted, 1 refused, 2 banned.
   local verdict, bansNow, remembered = 0, 0, 2 * dayMs
-  local fits = true
+  -- The longest window without room: the last one in the list.
+  local full
   if needed > 0 then
     for i = 1, #windows do
       local window, limit = windows[i], question[i + 1]
       if limit ~= '-1' and usedIn(counters, window) + needed > limit + (granted[window.name] or 0) then
-        fits = false
+        full = window
       end
       for _, part in ipairs(parts) do
         local most = part.limits[i]
-        if most ~= '-1' and usedIn(part.counters, window) + needed > most + 0 then fits = false end
+        if most ~= '-1' and usedIn(part.counters, window) + needed > most + 0 then full = window end
       end
     end
   end
   if bannedUntil > now then
     verdict = 2
-  elseif not fits then
+  elseif full then
     verdict = 1
-    if rules ~= '' then
+    if rules ~= '' and full.strikes then
       local most, within, grace, lasts, factor, atMost, memory =
         match(rules, '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
       most, remembered = tonumber(most), math.max(remembered, tonumber(memory))
       if refusedAt == 0 then refusedAt, conductChanged = now, true end
       if now - refusedAt > tonumber(grace) then
         conductChanged = true
-        -- A strike has thirteen digits, so the text begins with the oldest one that counts.
-        strikes = sub(strikes .. format('%013d', now), -13 * most)
-        if #strikes == 13 * most and now - tonumber(sub(strikes, 1, 13)) < tonumber(within) then
+        if now - strikesSince >= tonumber(within) then strikes, strikesSince = 0, now end
+        strikes = strikes + 1
+        if strikes >= most then
           local follows = bannedUntil > 0 and now - bannedUntil <= tonumber(memory)
           bans = follows and bans + 1 or 0
           bannedUntil = now + floor(math.min(tonumber(lasts) * tonumber(factor) ^ bans, tonumber(atMost)))
           -- Whole seconds are the ends of operators' bans.
           if bannedUntil % 1000 == 0 then bannedUntil = bannedUntil - 1 end
-          strikes, refusedAt, verdict, bansNow = '', 0, 2, 1
+          strikes, strikesSince, refusedAt, verdict, bansNow = 0, 0, 0, 2, 1
         end
       end
     end
@@ -178,19 +179,19 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   end
   if conductChanged then
     call('HSET', hash, conductField,
-      format('%.0f,%.0f,%.0f,%s', refusedAt, bannedUntil, bans, strikes))
+      format('%.0f,%.0f,%.0f,%.0f,%.0f', refusedAt, bannedUntil, bans, strikes, strikesSince))
   end
   if conductChanged or changed and (endedDay or counters.isFormer) then
     -- An app counts by names that strangers may choose: these don't wait for the ledger.
     --include past.lua
     local lasts = lifetime(counters, sub(key, 1, 8) ~= 'limiter:')
     if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
-    if strikes ~= '' then lasts = math.max(lasts, remembered) end
+    if strikes > 0 then lasts = math.max(lasts, remembered) end
     -- Never shorten the lifetime: it may be for another key of the same account.
     if call('PTTL', hash) < lasts then call('PEXPIRE', hash, lasts) end
   end
-  if verdict == 0 and strikes == '' and not isGranted and #parts == 0 then return text end
-  local answer = text .. format(';%d,%.0f,%d,%d;', verdict, bannedUntil, #strikes / 13, bansNow)
+  if verdict == 0 and strikes == 0 and not isGranted and #parts == 0 then return text end
+  local answer = text .. format(';%d,%.0f,%d,%d;', verdict, bannedUntil, strikes, bansNow)
   for name, points in pairs(granted) do answer = answer .. name .. ':' .. points .. ',' end
   for i, part in ipairs(parts) do answer = answer .. (i == 1 and ';' or '|') .. textOf(part.counters) end
   return answer

@@ -12,7 +12,7 @@ import {
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
-import type { BanRules } from '../../limits/conduct.ts'
+import { rulesFor, type BanRules } from '../../limits/conduct.ts'
 import type { Ban } from '../../limits/store.ts'
 import type { Owed, Seen } from '../../limits/quota-state.ts'
 import { includedIn, neededBy, type Ask, type Decision } from '../../limits/step.ts'
@@ -185,7 +185,7 @@ function packed(
   predicted: Predicted | undefined,
 ): string {
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
-  const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(bans) : ''}`
+  const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(rulesFor(bans, neededBy({ cost, least }))) : ''}`
   const report = owed ? packedReport(owed) : ''
   const more = least || included ? `${least ?? ''}|${included ? packedLimits(included) : ''}` : ''
   const parts = ask.parts ? ask.parts.map((part) => packedPart(part, seen)).join('&') : ''

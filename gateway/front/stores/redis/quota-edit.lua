@@ -150,7 +150,7 @@ if change == 'ban' then
   counters.mark = ',k'
   keep()
   local untilMs = tonumber(ARGV[4])
-  call('HSET', hash, field, format('0,%.0f,%s,', untilMs, bans))
+  call('HSET', hash, field, format('0,%.0f,%s,0,0', untilMs, bans))
   keepFor(max(0, untilMs - now) + 2 * dayMs)
   return 1
 end

@@ -7,9 +7,6 @@ import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { withLonger } from './beside.ts'
 
-/** The number of digits of a strike's time. */
-const strikeDigits = 13
-
 /** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
   const counters = countersOf(fields)
@@ -50,9 +47,10 @@ function numbersOf(text: string): readonly number[] {
 /** The fields of a quota's hash: the counters, and the others as pairs. */
 export function hashOfState(state: QuotaState): { counters: string; fields: [string, string][] } {
   const fields: [string, string][] = []
-  for (const [key, { refusedAtMs, bannedUntilMs, bans, strikesMs }] of state.conducts ?? []) {
-    const strikes = strikesMs.map((ms) => String(ms).padStart(strikeDigits, '0')).join('')
-    fields.push([`k:${key}`, `${refusedAtMs},${bannedUntilMs},${bans},${strikes}`])
+  for (const [key, conduct] of state.conducts ?? []) {
+    const { refusedAtMs, bannedUntilMs, bans, strikes, strikesSinceMs } = conduct
+    const numbers = [refusedAtMs, bannedUntilMs, bans, strikes, strikesSinceMs]
+    fields.push([`k:${key}`, numbers.join()])
   }
   for (const [gateway, number] of state.settled ?? []) fields.push([`s:${gateway}`, String(number)])
   if (state.grants) {
@@ -114,12 +112,11 @@ export function grantedFrom(text: string): Granted {
 }
 
 function conductFrom(text: string): Conduct | undefined {
-  const [, refusedAt, bannedUntil, bans, strikes = ''] =
-    /^(\d+),(\d+),(\d+),(\d*)$/.exec(text) ?? []
-  if (refusedAt === undefined) return undefined
-  const strikesMs = (strikes.match(/\d{13}/g) ?? []).map(Number)
-  const [refusedAtMs, bannedUntilMs] = [Number(refusedAt), Number(bannedUntil)]
-  return { refusedAtMs, bannedUntilMs, bans: Number(bans), strikesMs }
+  if (!/^\d+(?:,\d+){4}$/.test(text)) return undefined
+  const [refusedAtMs = 0, bannedUntilMs = 0, bans = 0, strikes = 0, strikesSinceMs = 0] = text
+    .split(',')
+    .map(Number)
+  return { refusedAtMs, bannedUntilMs, bans, strikes, strikesSinceMs }
 }
 
 /** The counters of parts as scripts take them: "&op:exports=counters", and behind `;` those that a gateway has seen. */

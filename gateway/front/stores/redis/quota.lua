@@ -18,7 +18,7 @@
 --             "counters&part=counters&included=limits,gateway,number"
 --       parts: of each operation and cap "part|limits|brief|seen", with & between them
 -- Fields: c: the counters;
---         k:<key>: "refusedAt,bannedUntil,bans,strikes" of a key;
+--         k:<key>: "refusedAt,bannedUntil,bans,strikes,strikesSince" of a key;
 --         s:<gateway>: the number of its last settled report
 --         g: "window:number:points," that operators have granted, n: each grant; with them c has ",k"
 --         op:<operation>, cap:<key>: the counters of a part

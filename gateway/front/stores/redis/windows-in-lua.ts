@@ -18,9 +18,9 @@ local asked = '^([^,]+)${windows.map(() => ',([^,]+)').join('')},(%d),([^;]*);([
 `
 
 function tableOf(window: Window): string {
-  const { name, lengthMs = 0, comesBack, at } = window
+  const { name, lengthMs = 0, comesBack, strikes, at } = window
   const numbers = `lengthMs = ${lengthMs}, inADay = ${inADay(window)}, at = ${firstMark + at}`
-  return `{ name = '${name}', ${numbers}, comesBack = ${comesBack} }`
+  return `{ name = '${name}', ${numbers}, comesBack = ${comesBack}, strikes = ${strikes} }`
 }
 
 function listOf(some: readonly Window[]): string {

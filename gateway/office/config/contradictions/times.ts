@@ -33,6 +33,16 @@ export function* banRemarks(file: Section, quote: Quote): Generator<Remark> {
       'is a minute or longer: a key that goes on after its minute is used up is never banned'
     yield warning(['bans', 'grace'], sentence)
   }
+  const { strikes } = bans
+  const plan = Object.entries(section(file['plans'])).find(([, plan]) => {
+    const { perMinute, bans } = section(plan)
+    return bans !== 'off' && Number(strikes) < Number(perMinute)
+  })
+  if (!plan) return
+  const sentence =
+    `is below what a minute of the plan ${plan[0]} lets in, so that a client which sends twice as much as it may is banned: ` +
+    'a share, such as 100%, goes by each key’s limit'
+  yield warning(['bans', 'strikes'], sentence)
 }
 
 export function* stopRemarks({ drain, shutdown }: Section, quote: Quote): Generator<Remark> {

@@ -9,7 +9,19 @@ import {
   type WindowName,
 } from '../../../../shared/windows.ts'
 import { optional, required, section, shortened } from './setting.ts'
-import { count, duration, limit, methods, onOrOff, path, time, upTo, whole } from './values.ts'
+import {
+  count,
+  duration,
+  limit,
+  methods,
+  onOrOff,
+  path,
+  percentPattern,
+  spelled,
+  time,
+  upTo,
+  whole,
+} from './values.ts'
 
 /** The names of plans and of operations. */
 const name = '^[a-z][a-z0-9-]{0,31}$'
@@ -127,12 +139,14 @@ export const strangers = section({
   perDay: optional(limit, ofStrangers('day'), 1_000),
 })
 
-// Twenty strikes within a minute are a ban of five minutes, the next ones of up to an hour.
+// As many strikes within a minute as it lets requests in are a ban of a minute, the next ones of up to an hour.
 export const bans = section({
   strikes: optional(
-    whole(1, 1_000, 'a whole number from 1 to 1000'),
-    'The number of strikes that ban a key.',
-    20,
+    Type.Union([whole(1, 1_000, 'a whole number'), spelled(percentPattern, 'a share')], {
+      expected: 'a whole number from 1 to 1000, or a share from 1% to 1000%',
+    }),
+    'The number of strikes that ban a key, or their share of the requests that its minute lets in: then at least 20, at most 1,000, and 300 where no minute is limited.',
+    '100%',
   ),
   within: optional(time, 'The time within which these strikes must come.', '1m'),
   grace: optional(
@@ -140,7 +154,7 @@ export const bans = section({
     'A refusal is a strike if it comes later than this after the first refusal of an episode.',
     '1s',
   ),
-  for: optional(time, 'The length of a first ban.', '5m'),
+  for: optional(time, 'The length of a first ban.', '1m'),
   factor: optional(
     Type.Number({ minimum: 1, maximum: 1_000, expected: 'a number from 1 to 1000' }),
     'A further ban lasts this many times as long as the one before.',

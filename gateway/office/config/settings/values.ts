@@ -28,6 +28,8 @@ export const upTo = readBy(
   upToPattern,
   'a share above 100%, such as 300%, or "unlimited"',
 )
+/** Whole percents up to a thousand. */
+export const percentPattern = '^(?:[1-9]\\d{0,2}|1000)%$'
 export const text = Type.String({ minLength: 1, expected: 'a text' })
 export const yesOrNo = Type.Boolean({ expected: 'true or false' })
 export const onOrOff = Type.Enum(['on', 'off'], { expected: 'on or off' })

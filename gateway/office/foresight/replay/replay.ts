@@ -1,3 +1,4 @@
+import { banRules } from '../../../front/limits/conduct.ts'
 import type { Config, OwnPaths } from '../../../front/config/config.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { settingsAt } from '../../../front/keys/temporary.ts'
@@ -106,7 +107,7 @@ export class Replay {
     }
     const quota = this.#quotaOf(holder.quota, atMs)
     const isTooDear = cost > 1 && windows.some((window) => cost > limitOf(limits, window))
-    const bans = plan.bans ? this.#rules.bans : undefined
+    const bans = plan.bans ? banRules(this.#rules.bans, limits) : undefined
     // An estimate of 0 is let in while anything is left.
     const least = isTold && cost === 0 ? 1 : undefined
     const ask = { key: holder.id, cost: isTooDear ? 0 : cost, least, limits, bans }

@@ -110,7 +110,7 @@ function answerText(answer: Explained, nowMs: number): string {
       return view ? [[`${each}:`, windowText(view, nowMs) + ofWhom]] : []
     }),
     ...(answer.estimate === undefined ? [] : [['cost:', costText(answer.cost, answer.estimate)]]),
-    ...(answer.strikes > 0 ? [['strikes:', String(answer.strikes)]] : []),
+    ...(answer.strikes > 0 ? [['strikes:', strikesText(answer)]] : []),
     ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
     ...(upstreamMs === null ? [] : [['backend:', backend.filter(Boolean).join(', ')]]),
@@ -122,6 +122,10 @@ function answerText(answer: Explained, nowMs: number): string {
 
 function costText(cost: number, estimate: number): string {
   return `${withCommas(cost)} ${cost === 1 ? 'point' : 'points'}, estimated ${withCommas(estimate)}`
+}
+
+function strikesText({ strikes, strikesToBan }: Explained): string {
+  return strikesToBan === null ? String(strikes) : `${strikes} of ${strikesToBan} that ban the key`
 }
 
 const deciders = {
