@@ -23,6 +23,7 @@ import { guard } from './front/guard.ts'
 import { OwnCallers, type FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { GuardedRoute } from './front/request-record.ts'
+import { whyTrustedTwice } from './front/stranger.ts'
 import type { Stores } from './front/stores/stores.ts'
 
 declare module 'fastify' {
@@ -117,7 +118,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     throw new TypeError(`Tollgate’s option "${name}" must be a function, got ${typeof option}`)
   }
   const cacheForMs = cacheTimeOf(options)
-  const { log, server } = app
+  const { log } = app
   const weakness = secretWarning(secret)
   if (weakness) log.warn(weakness)
   for (const warning of warnings) log.warn(warning)
@@ -152,7 +153,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     ownCallers,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],
   })
-  const wings = { front, office, server, secret, clock, log }
+  const wings = { app, front, office, secret, clock }
   app.decorate('tollgate', openTollgate({ ...wings, loaded, change, isClosed: () => isClosed }))
 }
 
@@ -206,6 +207,8 @@ function requireFit(app: FastifyInstance, config: Config): void {
   if (app.hasRequestDecorator('tollgate')) {
     throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
   }
+  const twice = whyTrustedTwice(app, config)
+  if (twice !== undefined) throw new Error(`trustedProxies ${twice}`)
   const { quotaPath, usagePath, portal } = config
   const own = [
     ['quota', 'tells callers their quota', quotaPath],

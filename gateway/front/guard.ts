@@ -85,7 +85,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const { config, front, sign, clock, isAlone = false } = options
   await front.swaps.prepare(config)
   const underWay = isAlone ? options.underWay : new UnderWay()
-  const opened = await open(options)
+  const opened = await open(app, options)
   const { from } = config.keys
   const tokenOf = tokenSource({ from, keyOf: options.keyOf, longest: opened.outside?.longest })
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)

@@ -1,7 +1,7 @@
-import type { onSendHookHandler } from 'fastify'
+import type { FastifyInstance, onSendHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import type { Sign } from '../../shared/signature.ts'
-import { Ranges } from './http/address.ts'
+import type { Ranges } from './http/address.ts'
 import type { Config } from './config/config.ts'
 import type { Front } from './front.ts'
 import type { KeyOf } from './http/token-source.ts'
@@ -9,6 +9,7 @@ import type { OutsideFinder } from './keys/outside-callers.ts'
 import { oneOf } from './keys/outside-finders.ts'
 import type { OwnCallers } from './keys/own-callers.ts'
 import type { RequestRecord } from './request-record.ts'
+import { proxiesTrustedBy } from './stranger.ts'
 import type { Upstream } from './forwarding/upstream.ts'
 import type { Tracer } from './traces/tracer.ts'
 import type { UnderWay } from './forwarding/under-way.ts'
@@ -35,7 +36,8 @@ export type GuardOptions = Readonly<{
 export type Opened = Readonly<{
   upstreams: ReadonlyMap<string, Upstream>
   tracer: Tracer | undefined
-  trustedProxies: Ranges
+  /** `undefined` in an app that has `trustProxy`. */
+  trustedProxies: Ranges | undefined
   /** Finds the callers of tokens that are no keys. */
   outside: OutsideFinder | undefined
   /** Gives the points of a request back that no backend has answered. */
@@ -44,11 +46,11 @@ export type Opened = Readonly<{
 }>
 
 /** Opens the parts that one configuration needs, all or none. */
-export async function open(options: GuardOptions): Promise<Opened> {
+export async function open(app: FastifyInstance, options: GuardOptions): Promise<Opened> {
   const releases: (() => void)[] = []
   const close = (): void => releases.splice(0).forEach((release) => release())
   try {
-    return { ...(await acquireAll(options, releases)), close }
+    return { ...(await acquireAll(app, options, releases)), close }
   } catch (error) {
     close()
     throw error
@@ -57,6 +59,7 @@ export async function open(options: GuardOptions): Promise<Opened> {
 
 /** Acquires the shared parts, and notes how to release each. */
 async function acquireAll(
+  app: FastifyInstance,
   { config, front, ownCallers }: GuardOptions,
   releases: (() => void)[],
 ): Promise<Omit<Opened, 'close'>> {
@@ -72,7 +75,7 @@ async function acquireAll(
   return {
     upstreams,
     tracer: traced?.tracer,
-    trustedProxies: new Ranges(config.trustedProxies),
+    trustedProxies: proxiesTrustedBy(app, config),
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     unanswered(record) {
       const { caller, standing } = record

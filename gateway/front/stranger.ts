@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { keepShortly } from '../../shared/node/quiet.ts'
 import type { Refusal } from '../../shared/refusal.ts'
-import { clientAddress, type Ranges } from './http/address.ts'
+import type { Config } from './config/config.ts'
+import { clientAddress, hopAddress, Ranges } from './http/address.ts'
 import type { Strangers } from './limits/strangers.ts'
 import { refuse } from './request-record.ts'
 
@@ -11,8 +12,26 @@ const strangersIdleMs = 5_000
 /** Finds the address of a request's sender, behind trusted proxies. */
 export type AddressOf = (request: FastifyRequest) => string
 
-export function addressFinder(trustedProxies: Ranges): AddressOf {
-  return ({ raw }) => clientAddress(raw, trustedProxies)
+/** `trusted` is what `proxiesTrustedBy` gives. */
+export function addressFinder(trusted: Ranges | undefined): AddressOf {
+  if (!trusted) return ({ ip }) => hopAddress(ip)
+  return ({ raw }) => clientAddress(raw, trusted)
+}
+
+/** The proxies that a configuration trusts; `undefined` in an app that decides it by its own `trustProxy`. */
+export function proxiesTrustedBy(app: FastifyInstance, config: Config): Ranges | undefined {
+  return hasTrustProxy(app) ? undefined : new Ranges(config.trustedProxies)
+}
+
+/** Why an app can't have the `trustedProxies` of its configuration; `undefined` if it can. */
+export function whyTrustedTwice(app: FastifyInstance, config: Config): string | undefined {
+  if (config.trustedProxies.length === 0 || !hasTrustProxy(app)) return undefined
+  return 'must be left out: the app has trustProxy, which says whose X-Forwarded-For counts'
+}
+
+/** Fastify shows the setting by nothing else: requests have `ips` only with it. */
+function hasTrustProxy(app: FastifyInstance): boolean {
+  return app.hasRequestDecorator('ips')
 }
 
 /** Refuses a request without a valid key with `why`, or with 429 if its address sent too many. Counts it. */

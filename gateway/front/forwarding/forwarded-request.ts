@@ -242,7 +242,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const { sign, clock, trustedProxies, keyHeaders, via } = this.forwarding
     const { raw, method } = this.request
     const headers = headersForBackend(raw, passesCookies, keyHeaders)
-    addForwarded(headers, raw, trustedProxies)
+    addForwarded(headers, this.request, trustedProxies)
     if (via) headers.push('via', via.lineFor(raw.httpVersion))
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}
     headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)

@@ -9,7 +9,8 @@ import type { Tunnels } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
 
 export type ForwardingOptions = Readonly<{
-  trustedProxies: Ranges
+  /** `undefined` in an app that has `trustProxy`. */
+  trustedProxies: Ranges | undefined
   /** What both directions say of this gateway; `undefined` where it is off. */
   via: Via | undefined
   /** Signs requests; `undefined` without a secret. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { plainAddress, type Ranges } from '../http/address.ts'
 import type { Via } from '../http/via.ts'
@@ -77,20 +78,25 @@ function isForCaller(name: string): boolean {
   return may
 }
 
-/** Adds the X-Forwarded headers. A trusted proxy's own are continued by one hop. */
+/**
+ * Adds the X-Forwarded headers. A trusted proxy's own are continued by one hop. Without `trusted`, the app's
+ * `trustProxy` decides.
+ */
 export function addForwarded(
   passed: string[],
-  { headers, socket }: IncomingMessage,
-  trusted: Ranges,
+  request: FastifyRequest,
+  trusted: Ranges | undefined,
 ): void {
+  const { headers, socket } = request.raw
   const peer = plainAddress(socket.remoteAddress ?? '')
-  const proxied = trusted.has(peer) ? headers : undefined
-  const before = proxied?.['x-forwarded-for']?.toString() || undefined
-  const proto = proxied?.['x-forwarded-proto']?.toString() || undefined
-  const host = proxied?.['x-forwarded-host']?.toString() || undefined
-  passed.push('x-forwarded-for', before === undefined ? peer : `${before}, ${peer}`)
-  passed.push('x-forwarded-proto', proto ?? ('encrypted' in socket ? 'https' : 'http'))
-  passed.push('x-forwarded-host', host ?? headers.host ?? '')
+  const isProxied = trusted ? trusted.has(peer) : request.ip !== socket.remoteAddress
+  const proxied = isProxied ? headers : undefined
+  const before = proxied?.['x-forwarded-for']?.toString()
+  const proto = trusted ? proxied?.['x-forwarded-proto']?.toString() : request.protocol
+  const host = trusted ? proxied?.['x-forwarded-host']?.toString() : request.host
+  passed.push('x-forwarded-for', before ? `${before}, ${peer}` : peer)
+  passed.push('x-forwarded-proto', proto || ('encrypted' in socket ? 'https' : 'http'))
+  passed.push('x-forwarded-host', host || headers.host || '')
 }
 
 /** The headers of a backend's answer for the caller; a refusal if they can't be sent. */

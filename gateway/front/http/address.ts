@@ -63,7 +63,7 @@ export function clientAddress({ socket, headers }: Sender, trusted: Ranges): str
 }
 
 /** The address of a hop. Some proxies add a port, brackets or both. */
-function hopAddress(hop: string): string {
+export function hopAddress(hop: string): string {
   const bare =
     /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(hop)?.[1] ?? hop
   return isIP(bare) === 0 ? unreadableAddress : plainAddress(bare)

@@ -1,8 +1,8 @@
-import type { Server } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
-import type { Log } from '../../../shared/log.ts'
 import type { Config } from '../../front/config/config.ts'
 import type { Front } from '../../front/front.ts'
+import { whyTrustedTwice } from '../../front/stranger.ts'
 import type { Metrics } from '../admin/metrics/metrics.ts'
 import { hindrances } from '../config/hindrances.ts'
 import type { Loaded } from '../config/load.ts'
@@ -16,12 +16,11 @@ import type { Tollgate } from './tollgate.ts'
 
 export type AppOptions = Readonly<{
   loaded: Pick<Loaded, 'config'> & Partial<Pick<Loaded, 'shown'>>
+  app: FastifyInstance
   front: Front
   office: Office
-  server: Pick<Server, 'listening'>
   secret: string | undefined
   clock: Clock
-  log: Log
   /** Guards the app's routes by another configuration. */
   change: (config: Config) => Promise<void>
   isClosed: () => boolean
@@ -29,7 +28,8 @@ export type AppOptions = Readonly<{
 
 /** Opens the operations of an app, which `app.tollgate` has. */
 export function openTollgate(options: AppOptions): Tollgate {
-  const { loaded, front, office, server, secret, clock, log, change, isClosed } = options
+  const { loaded, app, front, office, secret, clock, change, isClosed } = options
+  const { server, log } = app
   const gateway: OperatedGateway = {
     front,
     office,
@@ -49,7 +49,11 @@ export function openTollgate(options: AppOptions): Tollgate {
       front.strangers.limits = config.strangers
       office.change(config)
     },
-    hindrances: (before, after) => hindrances(front.swaps, before, after),
+    hindrances(before, after) {
+      const twice = whyTrustedTwice(app, after)
+      const faults = hindrances(front.swaps, before, after)
+      return twice === undefined ? faults : [...faults, [['trustedProxies'], twice]]
+    },
     onAttempt: noteReload({
       ...{ gateway, isLeader: true, log },
       metrics: { reloaded: (result) => void metrics().then(({ reloaded }) => reloaded(result)) },

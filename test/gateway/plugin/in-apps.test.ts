@@ -71,6 +71,9 @@ t.test('what it is given wrong keeps the app from starting, with a sentence', as
   await refused({ config, loaded: configOf(config) }, /either "config" or "loaded"/)
   await refused({ config: { ...config, planz: {} } }, /planz.*did you mean plans/)
   await refused({ config }, /speaks HTTP\/1\.1/, undefined, { http2: true })
+  const twice = { config: { ...config, trustedProxies: ['10.0.0.0/8'] } }
+  const oneOnly = /^trustedProxies must be left out: the app has trustProxy/
+  await refused(twice, oneOnly, undefined, { trustProxy: '10.0.0.0/8' })
   await refused({ config }, /already: once is enough/, (app) => app.register(tollgate, { config }))
   await refused({ config }, /has a route GET \/v1\/quota.*quota\.path/, (app) =>
     app.get('/v1/quota', serve),
