@@ -1,7 +1,3 @@
-import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { parse } from 'yaml'
 import { calledBy } from '../gateway/office/cli/called.ts'
@@ -10,16 +6,7 @@ import { givenFrom } from '../gateway/office/cli/given.ts'
 import { operations } from '../gateway/office/operations/all.ts'
 import { wordsOf } from './support/command.ts'
 import { messagesOf } from './support/configuration.ts'
-import { startGateway } from './support/gateway.ts'
-import { guides, textOf } from './support/readme.ts'
-import { folderOf } from './support/folder.ts'
-
-/** The blocks of code in a language. */
-function blocks(text: string, language: string): string[] {
-  return [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\``, 'gms'))].map(
-    ([, code = '']) => code,
-  )
-}
+import { blocks, guides, textOf } from './support/readme.ts'
 
 t.test('each guide is a page, and README leads to it before anything else', (t) => {
   const readme = textOf('README.md')
@@ -57,18 +44,4 @@ t.test('the configurations of the guides are sound', (t) => {
   for (const file of files) t.strictSame(messagesOf(file), [], file)
   t.match(parse(files[0] ?? ''), { plans: {}, routes: [] })
   t.end()
-})
-
-t.test('the client of the guide waits as long as it is told, and is let in', async (t) => {
-  const gateway = await startGateway(t)
-  const limits = { perSecond: 2, perMinute: 'unlimited', perDay: 'unlimited' } as const
-  const { token } = await gateway.key({ limits })
-  const [client = ''] = blocks(textOf('config/guides/calling.md'), 'js')
-  const file = join(folderOf(t), 'call.mjs')
-  const calls = `for (let i = 0; i < 5; i++) console.log((await call('${gateway.url}/v1/x')).status)`
-  writeFileSync(file, `${client}\n${calls}\n`)
-  const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    env: { ...process.env, KEY: token },
-  })
-  t.equal(stdout, '200\n'.repeat(5))
 })

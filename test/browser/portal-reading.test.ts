@@ -100,6 +100,8 @@ test('a sample is made of the form’s values, in the language of choice, and ru
   const sample = await page.evaluate<string>('navigator.clipboard.readText()')
   t.equal(sample, await place.locator('.sample pre').innerText())
   t.notMatch(sample, token)
+  await place.locator('.sample').getByText('one gate for all its calls').waitFor()
+  await page.getByText('Have one gate for all calls of a program').waitFor()
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', sample],

@@ -35,3 +35,10 @@ export function table(file: string, name: string): string[][] {
         ),
     )
 }
+
+/** The blocks of code in a language. */
+export function blocks(text: string, language: string): string[] {
+  return [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\``, 'gms'))].map(
+    ([, code = '']) => code,
+  )
+}

@@ -42,7 +42,8 @@ function sharedView(openapi: Openapi): Child {
 const everyAnswer =
   'Every answer has `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix seconds) of the window that ' +
   'will stop you first, and `X-Request-Id`, which the API’s operator can look up. Every refusal has the body ' +
-  '`{ "code", "message", "status" }`: decide by the code.'
+  '`{ "code", "message", "status" }`: decide by the code. Have one gate for all calls of a program: after a `429`, none asks before ' +
+  '`Retry-After` has passed.'
 
 function testKeys(terms: Terms): string {
   const [first = '', ...others] = [...windowsIn(terms).map(({ name }) => name), ...otherActs]
