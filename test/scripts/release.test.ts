@@ -30,7 +30,7 @@ function run(folder: string, script: string, ...args: string[]) {
 }
 
 t.test('this checkout could be released, once its changelog names the version', (t) => {
-  t.match(run(root, 'check'), { status: 0, output: /^(?:\w+: fine\n){5}$/ })
+  t.match(run(root, 'check'), { status: 0, output: /^(?:\w+: fine\n){6}$/ })
   const folder = changeable(t)
   const early = run(folder, 'check', `v${version}`)
   const told = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8').includes(`## ${version} (`)
@@ -81,8 +81,62 @@ t.test('a workflow that a stranger could make use of is refused', (t) => {
   const { output } = run(folder, 'check')
   t.match(output, /release\.yml: check writes what others choose into a script/)
   t.match(output, 'page needs packages, which is no job')
-  change(folder, release, /docker\/login-action@v3/, 'somebody/login-action@main')
+  change(folder, release, /docker\/login-action@\w+/, 'somebody/login-action@main')
   t.match(run(folder, 'check').output, /steps\/3\/uses must match pattern/)
+  t.end()
+})
+
+t.test('what others can move is told with its place, unless a comment says why', (t) => {
+  const folder = changeable(t)
+  const release = '.github/workflows/release.yml'
+  const workflow = '.github/workflows/test.yml'
+  const compose = 'config/deploy/compose.yaml'
+  const valkey = 'config/deploy/kubernetes/base/valkey.yaml'
+  const dockerfile = 'config/deploy/Dockerfile'
+  change(folder, release, /sbom: .*/, 'sbom: true')
+  change(folder, workflow, /checkout@.*/, 'checkout@v4 # v4.4.0')
+  change(
+    folder,
+    workflow,
+    /(?<=valkey:[^]*)- uses: actions\/checkout@\w+ .*/,
+    '- { uses: actions/checkout@v3 }',
+  )
+  change(folder, compose, /(prometheus:v[\d.]+)@.*/, '$1')
+  change(folder, compose, /(grafana:[\d.]+@\w+:).*/, '$1feed')
+  change(folder, valkey, /image: (valkey.*)@.*/, '"image": $1')
+  change(folder, dockerfile, /FROM node:\S+ AS build/, 'FROM node:26 AS build')
+  change(folder, dockerfile, 'COPY --from=build /app/bin', 'COPY --from=someone/tools /app/bin')
+  const { status, output } = run(folder, 'check')
+  t.equal(status, 1)
+  const [, told = ''] = output.split('pins: ')
+  t.strictSame(
+    [...told.matchAll(/^ {2}(\S+):\d+: (\S+) can be moved: name its commit or digest/gm)]
+      .map(([, file, name]) => [file, name])
+      .sort(),
+    [
+      [release, 'true'],
+      [workflow, 'actions/checkout@v3'],
+      [workflow, 'actions/checkout@v4'],
+      [dockerfile, 'node:26'],
+      [dockerfile, 'someone/tools'],
+      [compose, 'grafana/grafana:12.1.1@sha256:feed'],
+      [compose, 'prom/prometheus:v3.5.0'],
+      [valkey, 'valkey/valkey:8.1.3-bookworm'],
+    ],
+  )
+  change(
+    folder,
+    workflow,
+    'checkout@v4 # v4.4.0',
+    'checkout@v4 # not pinned: its commit is unknown',
+  )
+  change(folder, workflow, '- { uses:', '# not pinned:\n      - { uses:')
+  change(folder, dockerfile, 'FROM node:26', '# not pinned: a test\nFROM node:26')
+  const after = run(folder, 'check').output
+  t.notMatch(after, 'checkout@v4 can')
+  t.notMatch(after, 'node:26 can')
+  t.match(after, 'checkout@v3 can', 'a reason is wanted')
+  t.match(after, 'someone/tools can')
   t.end()
 })
 
@@ -93,7 +147,7 @@ t.test('all tests, the package, two images for two processors, and their papers 
     'npm publish --provenance',
     'target: [gateway, backend]',
     'platforms: linux/amd64,linux/arm64',
-    'sbom: true',
+    'sbom: generator=',
     'provenance: mode=max',
     'sha256sum',
     'release/notes.mjs',

@@ -18,6 +18,7 @@ const checks = [
   ['package', packageFaults],
   ['images', imageFaults],
   ['workflows', workflowFaults],
+  ['pins', pinFaults],
 ]
 
 await prepareOrExit({ forTests: true })
@@ -123,4 +124,10 @@ function imageFaults() {
 async function workflowFaults() {
   const { faultsOfWorkflows } = await import('./workflows.mjs')
   return faultsOfWorkflows(join(root, '.github/workflows'))
+}
+
+/** Nothing that others publish is named so that they can put something else in its place. */
+async function pinFaults() {
+  const { faultsOfPins } = await import('./pins.mjs')
+  return faultsOfPins(root)
 }
