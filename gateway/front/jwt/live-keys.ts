@@ -9,8 +9,9 @@ import type { KeysSource } from './settings.ts'
 const fetchEveryMs = 10 * 60_000
 const againAfterMs = 30_000
 
-/** The least time between two fetches because of an unknown id, and the longest wait of a request for one. */
-const askEveryMs = 30_000
+/** Fetches because of unknown ids: the most at once, the time after which there may be one more, and a request's wait for one. */
+const mostAsked = 5
+const askEveryMs = 10_000
 const longestWaitMs = 1_000
 
 export type LiveKeysOptions = Readonly<{
@@ -40,8 +41,8 @@ export class LiveKeys {
   #fetchedAtMs: number | undefined
   #failure: string | undefined
   #fetching: Promise<void> | undefined
-  /** The time of the last fetch because of an unknown id. */
-  #askedAtMs = -Infinity
+  /** The time from which on the most fetches because of unknown ids are possible again. */
+  #restedAtMs = -Infinity
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LiveKeysOptions) {
@@ -107,12 +108,19 @@ export class LiveKeys {
   }
 
   async #ask(): Promise<void> {
-    const nowMs = this.#options.clock()
-    // A clock that was turned back doesn't keep keys unknown.
-    const isTime = Math.abs(nowMs - this.#askedAtMs) >= askEveryMs
-    if (!this.#fetching && (!isTime || 'text' in this.#options.source)) return
-    if (!this.#fetching) this.#askedAtMs = nowMs
+    if (!this.#fetching && ('text' in this.#options.source || !this.#takeTurn())) return
     await within(longestWaitMs, this.fetch())
+  }
+
+  /** Takes one of the fetches that are possible now, if there is one: invented ids must not keep a new key unknown for long. */
+  #takeTurn(): boolean {
+    const nowMs = this.#options.clock()
+    const latestMs = nowMs + mostAsked * askEveryMs
+    // A clock that was turned back doesn't keep keys unknown.
+    const restedAtMs = Math.min(Math.max(this.#restedAtMs, nowMs), latestMs)
+    const isTurn = restedAtMs + askEveryMs <= latestMs
+    this.#restedAtMs = isTurn ? restedAtMs + askEveryMs : restedAtMs
+    return isTurn
   }
 
   #ended(error: unknown): void {

@@ -36,22 +36,41 @@ async function start(t: Test, keys: readonly SigningKey[], options: Partial<Gate
   return { ...gateway, server, time, output, statusOf, reasons, keysOf }
 }
 
-t.test('a new key is fetched for the first token that names it, once in 30 s', async (t) => {
-  const { server, time, statusOf } = await start(t, [first])
+const invented = (kid: string): string => tokenOf(first, { header: { kid } })
+
+t.test('a new key is fetched for the first token that names it, after invented ones', async (t) => {
+  const { server, statusOf } = await start(t, [first])
   t.equal(await statusOf(tokenOf(first)), 200)
-  const unknown = tokenOf(second)
-  t.equal(await statusOf(unknown), 401)
-  t.equal(server.asked(), 2)
+  for (const kid of ['a', 'b', 'c', 'd']) t.equal(await statusOf(invented(kid)), 401)
+  t.equal(server.asked(), 5)
   server.set.keys = [first.jwk, second.jwk]
-  time.ms += 29_999
-  t.equal(await statusOf(unknown), 401)
-  t.equal(server.asked(), 2, 'nothing is fetched before')
-  time.ms += 1
   const answers = await Promise.all(
     [1, 2, 3].map((jti) => statusOf(tokenOf(second, { claims: { jti } }))),
   )
   t.strictSame(answers, [200, 200, 200])
-  t.equal(server.asked(), 3, 'all wait for one fetch')
+  t.equal(server.asked(), 6, 'all wait for one fetch')
+})
+
+t.test('unknown ids have a set fetched five times at once, and once more every 10 s', async (t) => {
+  const { server, time, statusOf } = await start(t, [first])
+  for (const kid of 'abcdefg') t.equal(await statusOf(invented(kid)), 401)
+  t.equal(server.asked(), 6)
+  server.set.keys = [first.jwk, second.jwk]
+  time.ms += 9_999
+  t.equal(await statusOf(tokenOf(second)), 401)
+  t.equal(server.asked(), 6, 'nothing is fetched before')
+  time.ms += 1
+  t.equal(await statusOf(tokenOf(second)), 200)
+  t.equal(await statusOf(invented('h')), 401)
+  t.equal(server.asked(), 7)
+  time.ms += 3_600_000
+  for (const kid of 'abcdefg') t.equal(await statusOf(invented(kid)), 401)
+  t.equal(server.asked(), 12, 'no more than five are saved up')
+  time.ms -= 3_600_000
+  t.equal(await statusOf(invented('i')), 401)
+  time.ms += 10_000
+  t.equal(await statusOf(invented('i')), 401)
+  t.equal(server.asked(), 13, 'a clock that was turned back keeps nothing unknown')
 })
 
 t.test('a slow issuer is waited for a second, and no longer', async (t) => {
