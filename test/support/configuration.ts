@@ -91,7 +91,7 @@ jwt:
     algorithms: [ PS256 ]
     subject: id
     name: email
-    account: tenant
+    account: { claim: tenant, prefix: 'kc:' }
     plan: { claim: plan, is: { gold: free }, else: free }
     maxCallers: 7
     allow: [ 10.0.0.0/8 ]

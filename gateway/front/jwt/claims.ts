@@ -19,9 +19,11 @@ export function outsiderOf(
   const { issuer } = settings
   const subject = subjectOf(settings, claims)
   const plan = planOf(settings.plan, claims)
-  const account = settings.account === undefined ? undefined : claims[settings.account]
+  const { claim, prefix = '' } = settings.account ?? {}
+  const group = claim === undefined ? undefined : claims[claim]
+  const account = isText(group) ? prefix + group : undefined
   if (subject === undefined || plan === undefined) return undefined
-  if (account !== undefined && !isText(account)) return undefined
+  if (group !== undefined && !isText(account)) return undefined
   const name = settings.name === undefined ? undefined : claims[settings.name]
   const untilMs = (Number(claims['exp']) + leewaySeconds) * 1_000
   const named = isText(name) ? name : nameOf(subject)

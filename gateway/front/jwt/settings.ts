@@ -21,11 +21,17 @@ export type JwtSettings = Readonly<{
   audience: string
   keys: KeysSource
   algorithms: readonly string[]
-  /** The names of the claims that say who it is, its name and its account. */
+  /** The names of the claims that say who it is, and its name. */
   subject: string
   name: string | undefined
-  account: string | undefined
+  /** The claim with its account, and what stands before it in the account's name. */
+  account: Readonly<{ claim: string; prefix: string }> | undefined
   plan: PlanOfClaims
   /** The most callers that have a record. */
   maxCallers: number
 }>
+
+/** The prefix that keeps the accounts of an issuer apart from those of keys and of other issuers. */
+export function defaultPrefix(issuer: string): string {
+  return `${issuer}#`
+}

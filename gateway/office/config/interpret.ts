@@ -16,7 +16,7 @@ import type {
   TraceSettings,
   UpstreamSettings,
 } from '../../front/config/config.ts'
-import type { JwtSettings } from '../../front/jwt/settings.ts'
+import { defaultPrefix, type JwtSettings } from '../../front/jwt/settings.ts'
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { isLoopback } from '../../../shared/serve.ts'
@@ -182,7 +182,11 @@ function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSett
   const isUrl = /^https?:/i.test(keys)
   const { claim, is } = 'claim' in plan ? plan : { claim: undefined, is: {} }
   return {
-    ...{ ...others, name, account },
+    ...{ ...others, name },
+    account: account && {
+      claim: account.claim,
+      prefix: account.prefix ?? defaultPrefix(others.issuer),
+    },
     keys: isUrl ? { url: keys, allow } : { file: keys, text: read.keySet(keys) },
     plan: { claim, is: new Map(Object.entries(is)), otherwise: plan.else },
   }

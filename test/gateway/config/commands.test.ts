@@ -32,7 +32,12 @@ routes:
   - { path: /v1/*, upstream: animals, cost: 60 }
   - { path: /v2/*, upstream: animals, cost: 50 }
 drain: 30s
-jwt: [ { issuer: i, audience: a, keys: 'https://login.example/', plan: enterprise } ]
+jwt:
+  - { issuer: i, audience: a, keys: 'https://login.example/', plan: enterprise }
+  - { issuer: j, audience: a, keys: 'https://login.example/', plan: free, account: tenant }
+  - { issuer: k, audience: a, keys: 'https://login.example/', plan: free, account: { claim: tenant, prefix: 'j#k' } }
+  - { issuer: l, audience: a, keys: 'https://login.example/', plan: free, account: { claim: tenant, prefix: '' } }
+  - { issuer: m, audience: a, keys: 'https://login.example/', plan: free, account: { claim: tenant, prefix: '' } }
 `
   const expected = [
     '3:22: warning: plans.free.perMinute is never reached: perDay is 50',
@@ -47,7 +52,9 @@ jwt: [ { issuer: i, audience: a, keys: 'https://login.example/', plan: enterpris
     "14:25: warning: upstreams.plants.forward.cookies is on: the backend gets all cookies that callers have for the gateway's host; the same go to animals",
     '16:45: warning: routes[0].cost is more than some plans allow, whose keys get 403: free has 50 a day',
     '18:8: warning: drain is longer than shutdown, which is 15s: requests still in flight after shutdown are cut',
-    '19:72: warning: jwt[0].plan is enterprise, a custom plan: its callers are refused until an operator gives each limits of its own',
+    '20:69: warning: jwt[0].plan is enterprise, a custom plan: its callers are refused until an operator gives each limits of its own',
+    '22:84: warning: jwt[2].account shares a prefix with jwt[1].account: tokens of both issuers can name the same accounts',
+    '24:84: warning: jwt[4].account shares a prefix with jwt[3].account: tokens of both issuers can name the same accounts',
   ]
   const file = join(folderOf(t, { 'x.yaml': text }), 'x.yaml')
   const lines = expected.map((line) => `${file}:${line}`)

@@ -25,6 +25,7 @@ const { gateway, ask, file } = await startAdmin(t, {
   more: jwtSection(server.url, plan),
 })
 const good = tokenOf(key, { claims: { plan: 'gold', tenant: 'acme' } })
+const account = `${issuerName}#acme`
 const run = (command: string, line: string, ...more: string[]) =>
   runCommand([...command.split(' '), '--config', file, ...more], {}, { line })
 
@@ -34,7 +35,7 @@ t.test('a check tells what a token says, whether it verifies, and whose it would
     issuer: issuerName,
     subject: 'alice',
     plan: 'pro',
-    account: 'acme',
+    account,
   }
   const checked = await ask('POST', '/admin/jwt/check', { token: good })
   t.match(json(checked), {
@@ -59,7 +60,7 @@ t.test('a check tells what a token says, whether it verifies, and whose it would
     t.match(ran, { code: 0, out: /^It verifies\.\n\nheader: +\{"alg":"ES256"/ })
     t.match(
       ran.out,
-      /\nits key: +\w{12}\nname: +alice\nsubject: +alice\nplan: +pro\naccount: +acme\n/,
+      /\nits key: +\w{12}\nname: +alice\nsubject: +alice\nplan: +pro\naccount: +https:\/\/login\.example\/#acme\n/,
     )
   }
   t.match(await run('jwt check', 'tg_no-jwt'), { code: 2, out: 'this is no JWT' })
@@ -81,6 +82,17 @@ t.test('a token’s caller is found, verified or not, once it has a record', asy
   t.match(json(await find(cut)), { token: 'jwt', works: false, key: { name: 'alice' } })
   t.match(await run('keys find', good), { out: /This JWT is for alice, of https:.*It works/ })
   t.match(await find(tokenOf(key, { claims: { iss: 'other' } })), { status: 404 })
+})
+
+t.test('lists, bills and the caller itself tell its account with the issuer', async (t) => {
+  t.match(await run('keys list', '', '--account', account), { code: 0, out: / alice / })
+  t.notMatch((await run('keys list', '', '--account', 'acme')).out, / alice /)
+  await gateway.app.front.flushCounts()
+  const month = new Date().toISOString().slice(0, 7)
+  const bill = await run('usage export', '', '--month', month, '--json')
+  t.match(JSON.parse(bill.out), [{ account }])
+  const usage = await gateway.call('GET', '/v1/usage', undefined, bearer(good))
+  t.match(json(usage), { account: { name: account, keys: 1 } })
 })
 
 t.test('issuers are listed with their callers and their key sets', async (t) => {

@@ -5,6 +5,7 @@ import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startGateway, type GatewayOptions } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import {
+  audience,
   bearer,
   issuerName,
   jwtSection,
@@ -21,11 +22,17 @@ const idOf = (subject: string): string => outsideId({ kind: 'jwt', issuer: issue
 const token = (sub: string, claims = {}): { authorization: string } =>
   bearer(tokenOf(key, { claims: { sub, ...claims } }))
 
+type Standing = { minute: { remaining: number } }
+
+/** The account of a tenant. */
+const of = (tenant: string): string => `${issuerName}#${tenant}`
+
 const byClaims = `plan: { claim: plan, is: { gold: pro, basic: free }, else: free }, account: tenant, name: email`
 
 async function start(t: Test, more = byClaims, options: Partial<GatewayOptions> = {}) {
   const server = await startKeyServer(t, [key])
-  const gateway = await startGateway(t, { ...options, more: jwtSection(server.url, more) })
+  const section = jwtSection(server.url, more.replaceAll('KEYS', server.url))
+  const gateway = await startGateway(t, { ...options, more: section })
   const statusOf = async (headers: { authorization: string }): Promise<number> =>
     (await gateway.call('GET', '/v1/x', undefined, headers)).status
   return { ...gateway, server, statusOf }
@@ -46,7 +53,7 @@ for (const [where, url] of Object.entries(stores)) {
       plan: 'free',
       ...{ kind: 'jwt', issuer: issuerName, subject: 'alice', secrets: [] },
     })
-    t.match(await desk.show(idOf('bob')), { name: 'bob', plan: 'pro', account: 'acme' })
+    t.match(await desk.show(idOf('bob')), { name: 'bob', plan: 'pro', account: of('acme') })
     const { keys } = await desk.page({ filter: { search: 'alice' }, limit: 10 })
     t.equal(keys.length, 1)
     t.strictSame(
@@ -67,7 +74,7 @@ t.test(
     t.match(await standing(basic), { plan: 'free', minute: { limit: 60 } })
     t.match(await standing(gold), { plan: 'pro', minute: { limit: 300 } })
     await until(async () => (await desk.show(idOf('alice'))).plan === 'pro')
-    t.equal((await desk.show(idOf('alice'))).account, 'acme')
+    t.equal((await desk.show(idOf('alice'))).account, of('acme'))
     t.match(await standing(basic), { plan: 'free' }, 'the other token still says so')
     await call('GET', '/v1/x', undefined, gold)
     t.match(await standing(gold), { minute: { remaining: 299 } })
@@ -126,15 +133,15 @@ t.test(
 
 t.test('a ban holds for tokens of other accounts, from their first request on', async (t) => {
   const { statusOf, app, desk, config } = await start(t)
-  const of = (tenant: string) => token('alice', { tenant })
-  const [one, other] = [of('one'), of('other')]
+  const from = (tenant: string) => token('alice', { tenant })
+  const [one, other] = [from('one'), from('other')]
   t.equal(await statusOf(one), 200)
   const quotas = app.front.stores.quota
-  await quotas.ban('account:one', idOf('alice'), Date.now() + 60_000)
+  await quotas.ban(`account:${of('one')}`, idOf('alice'), Date.now() + 60_000)
   t.strictSame([await statusOf(other), await statusOf(other)], [429, 429])
-  await until(async () => (await desk.show(idOf('alice'))).account === 'other')
+  await until(async () => (await desk.show(idOf('alice'))).account === of('other'))
   t.equal(await statusOf(one), 429, 'it stays where it was')
-  t.equal(await statusOf(of('third')), 429)
+  t.equal(await statusOf(from('third')), 429)
   t.equal(await statusOf(token('bob', { tenant: 'other' })), 200)
 
   const { stores } = app.front
@@ -142,7 +149,7 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   t.match(await operators.bans(), [{ key: idOf('alice') }], 'it is listed once')
   await operators.lift(idOf('alice'))
   t.strictSame(await quotas.bans(), [])
-  for (const tenant of ['one', 'other', 'third']) t.equal(await statusOf(of(tenant)), 200)
+  for (const tenant of ['one', 'other', 'third']) t.equal(await statusOf(from(tenant)), 200)
 })
 
 for (const [where, url] of Object.entries(stores)) {
@@ -213,12 +220,45 @@ t.test('beyond maxCallers new ones get 503, and known ones go on', async (t) => 
   await t.rejects(desk.show(idOf('six')), { code: 'not_found' })
 })
 
+t.test('an account is its issuer’s own: neither keys nor other issuers share it', async (t) => {
+  const entry = (issuer: string, prefix: string): string =>
+    `{ issuer: ${issuer}, audience: "${audience}", keys: "KEYS", plan: free, account: { claim: tenant, prefix: "${prefix}" } }`
+  const now = Date.now()
+  const extensions = `[ { account: "${of('acme')}", until: 2099-01-01 } ]`
+  const { call, key, statusOf } = await start(
+    t,
+    `${byClaims} }, ${entry('named', 'kc:')}, ${entry('sharing', '')} ]
+deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-01-02, extensions: ${extensions} } ]
+#`,
+    { clock: () => now },
+  )
+  const ofKey = async (account: string) => (await key({ account })).headers
+  const own = token('alice', { tenant: 'acme' })
+  const left = async (headers: { authorization: string }): Promise<number> => {
+    t.equal(await statusOf(headers), 200)
+    const { minute } = json(await call('GET', '/v1/quota', undefined, headers)) as Standing
+    return minute.remaining
+  }
+  t.equal(await left(own), 59)
+  t.equal(await left(await ofKey('acme')), 59)
+  t.equal(await left(token('bob', { iss: 'named', tenant: 'acme' })), 59)
+  t.equal(await left(await ofKey('kc:acme')), 58, 'by its whole name it is the same')
+  t.equal(await left(await ofKey(of('acme'))), 58)
+  t.equal(await left(token('bob', { iss: 'sharing', tenant: 'acme' })), 58, 'it shares on purpose')
+  const old = async (headers: { authorization: string }) =>
+    (await call('GET', '/v1/old', undefined, headers)).status
+  t.strictSame([await old(own), await old(await ofKey('acme'))], [200, 410])
+})
+
 t.test('a claim that no plan fits, or that is no account, is refused', async (t) => {
   const strict = 'plan: { claim: plan, is: { gold: pro } }, account: tenant'
   const { statusOf } = await start(t, strict)
   t.equal(await statusOf(token('alice', { plan: 'gold' })), 200)
   const wrong = [{}, { plan: 'silver' }, { plan: 7 }, { plan: 'constructor' }]
-  const accounts = [7, '', 'a\nb', ['acme']].map((tenant) => ({ plan: 'gold', tenant }))
+  const longest = 'x'.repeat(255 - of('').length)
+  t.equal(await statusOf(token('alice', { plan: 'gold', tenant: longest })), 200)
+  const tenants = [7, '', 'a\nb', ['acme'], `${longest}x`]
+  const accounts = tenants.map((tenant) => ({ plan: 'gold', tenant }))
   for (const claims of [...wrong, ...accounts]) {
     t.equal(await statusOf(token('alice', claims)), 401, JSON.stringify(claims))
   }

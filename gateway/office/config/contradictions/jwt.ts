@@ -1,4 +1,5 @@
 import { keysFrom } from '../../../front/jwt/key-set.ts'
+import { defaultPrefix } from '../../../front/jwt/settings.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { outgoingRemarks } from './outgoing.ts'
@@ -13,16 +14,17 @@ import {
   type Section,
 } from './remarks.ts'
 
-/** Each issuer is named once, has keys that can be had, and plans that are there. */
+/** Each issuer is named once, has keys that can be had, accounts of its own, and plans that are there. */
 export function* jwtRemarks(
   file: Section,
   quote: Quote,
   files: NamedFiles | undefined,
 ): Generator<Remark> {
   const seen = new Map<string, number>()
+  const prefixes: (string | undefined)[] = []
   for (const [i, entry] of list(file['jwt']).entries()) {
     const at: Path = ['jwt', i]
-    const { issuer: written, keys, allow, plan } = section(entry)
+    const { issuer: written, keys, allow, plan, account } = section(entry)
     const issuer = text(written)
     const earlier = issuer === undefined ? undefined : seen.get(issuer)
     if (earlier !== undefined) yield mistake([...at, 'issuer'], `is that of jwt[${earlier}]`)
@@ -40,8 +42,30 @@ export function* jwtRemarks(
       }
       yield* outgoingRemarks(outgoing, quote)
     } else if (source !== undefined && files) yield* fileRemarks([...at, 'keys'], source, files)
+    const prefix = prefixOf(issuer, section(account))
+    const other = prefixes.findIndex((each) => overlap(each, prefix))
+    if (other >= 0) {
+      yield warning(
+        [...at, 'account'],
+        `shares a prefix with jwt[${other}].account: tokens of both issuers can name the same accounts`,
+      )
+    }
+    prefixes.push(prefix)
     yield* planRemarks([...at, 'plan'], section(plan), section(file['plans']), quote)
   }
+}
+
+/** What stands before the accounts of an issuer; `undefined` if it has none, or a variable decides. */
+function prefixOf(issuer: string | undefined, account: Section): string | undefined {
+  if (Object.hasOwn(account, 'prefix')) return text(account['prefix'])
+  const hasAccounts = issuer !== undefined && Object.hasOwn(account, 'claim')
+  return hasAccounts ? defaultPrefix(issuer) : undefined
+}
+
+/** Whether accounts can begin with both prefixes. An empty one, which shares on purpose, is only like another one. */
+function overlap(one: string | undefined, other: string | undefined): boolean {
+  if (!one || !other) return one !== undefined && one === other
+  return one.startsWith(other) || other.startsWith(one)
 }
 
 function* fileRemarks(at: Path, file: string, files: NamedFiles): Generator<Remark> {

@@ -1,7 +1,7 @@
 import { algorithms } from '../../../front/jwt/settings.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section, shortened } from './setting.ts'
-import { count, text } from './values.ts'
+import { count, spelled, text } from './values.ts'
 
 const algorithm = Type.Enum([...algorithms], {
   expected: 'an algorithm such as RS256, ES256 or EdDSA; none and HS256 are never taken',
@@ -28,6 +28,27 @@ const plan = shortened(
   }),
 )
 
+const account = shortened(
+  'claim',
+  Type.Union(
+    [
+      section({
+        claim: required(text, 'The claim with the account.'),
+        prefix: optional(
+          spelled(
+            '^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{0,64}$',
+            'a text of at most 64 characters, none of them invisible',
+          ),
+          'What stands before the claim in the name of the account: the issuer and # by default. With an empty text, callers ' +
+            'share the accounts of keys, and of other issuers.',
+        ),
+      }),
+      text,
+    ],
+    { expected: 'the name of a claim, or { claim: ..., prefix: ... }' },
+  ),
+)
+
 export const jwt = Type.Array(
   section({
     issuer: required(text, 'The issuer, as `iss` in its tokens spells it.'),
@@ -47,7 +68,7 @@ export const jwt = Type.Array(
       'The claim with the name of a new caller, for operators; without it, the subject is the name.',
     ),
     account: optional(
-      text,
+      account,
       'The claim with the account of the caller; without it, callers have no account.',
     ),
     plan: required(plan, 'The plan of its callers.'),
