@@ -12,6 +12,9 @@ import { counts, keyOfOutsider, type Outsider } from './outsider.ts'
 import type { KeyStore } from './store.ts'
 import { alphabet, idLength } from './token.ts'
 
+/** The time after which a caller is looked up anew whose ban the store couldn't tell. */
+const againAfterMs = 1_000
+
 /** Why a token from outside isn't let in. A temporary reason says nothing about the token. */
 export type Denial = Readonly<{ reason: Reason; isTemporary: boolean }>
 
@@ -62,18 +65,29 @@ export class OutsideCallers {
 
   /** The caller of a token for which somebody vouches. `most` bounds the records of one issuer. */
   async find(token: string, outsider: Outsider, most: number): Promise<OutsideLookUp> {
-    const { directory, quota } = this.#options
     const id = outsideId(outsider)
     try {
       const stored = await this.#recordOf(id, outsider, most)
       if (stored === 'full') return 'full'
       if (!isOf(stored.key, outsider)) return 'mismatch'
-      const { key } = stored
-      await copyBan(quota, id, quotaOf(key), quotaOf({ ...key, account: outsider.account }))
-      this.#bringUpToDate(stored, outsider)
-      return directory.remember(token, { outsider, stored })
+      const checked = await this.#haveBanHold(stored.key, outsider)
+      // The record leads to a ban as long as it has the account where the ban is.
+      if (checked === outsider) this.#bringUpToDate(stored, outsider)
+      return this.#options.directory.remember(token, { outsider: checked, stored })
     } catch {
       return 'unavailable'
+    }
+  }
+
+  /** Has a running ban hold in the account that it comes with. Where the store can't tell, it is to be asked again soon. */
+  async #haveBanHold(key: Key, outsider: Outsider): Promise<Outsider> {
+    const { quota, clock } = this.#options
+    const present = quotaOf({ ...key, account: outsider.account })
+    try {
+      await copyBan(quota, key.id, quotaOf(key), present)
+      return outsider
+    } catch {
+      return { ...outsider, askAgainAtMs: clock() + againAfterMs }
     }
   }
 

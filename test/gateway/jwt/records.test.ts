@@ -152,6 +152,27 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   for (const tenant of ['one', 'other', 'third']) t.equal(await statusOf(from(tenant)), 200)
 })
 
+t.test(
+  'a ban holds for an account that came while the store was away, as soon as it is back',
+  async (t) => {
+    const time = { ms: Date.now() }
+    const { statusOf, app, desk } = await start(t, byClaims, { clock: () => time.ms })
+    const other = token('alice', { tenant: 'other' })
+    t.equal(await statusOf(token('alice', { tenant: 'one' })), 200)
+    const { quota } = app.front.stores
+    await quota.ban(`account:${of('one')}`, idOf('alice'), time.ms + 60_000)
+    const decide = quota.decide.bind(quota)
+    quota.decide = () => {
+      throw new Error('away')
+    }
+    t.strictSame([await statusOf(other), await statusOf(other)], [200, 200])
+    t.equal((await desk.show(idOf('alice'))).account, of('one'), 'where the ban is')
+    quota.decide = decide
+    time.ms += 1_000
+    t.equal(await statusOf(other), 429)
+  },
+)
+
 for (const [where, url] of Object.entries(stores)) {
   t.test(`an operator’s ban in ${where} holds for tokens that came before it`, async (t) => {
     const store = url === undefined ? {} : { store: `redis: "${url}", prefix: "banned:"` }
