@@ -54,6 +54,7 @@ export type Reason =
   | 'jwt_claim'
   | 'jwt_keys'
   | 'jwt_callers'
+  | 'jwt_accounts'
   | 'strangers'
   | 'plan_gone'
   | 'method'

@@ -1,7 +1,9 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
+import type { Reason } from '../../../shared/refusal.ts'
 import { LogThrottle } from '../http/log-throttle.ts'
-import type { OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
+import { OutsideAccounts } from '../keys/outside-accounts.ts'
+import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
 import type { OutsideRecords } from '../keys/outside-records.ts'
 import { Issuer, type Trust } from './issuer.ts'
 import { LiveKeys, type KeysState } from './live-keys.ts'
@@ -22,7 +24,7 @@ export type IssuersOptions = Readonly<{
 export type IssuerState = KeysState &
   Readonly<{ settings: JwtSettings; callers: number; maxCallers: number }>
 
-/** The time between two log lines about an issuer that has as many callers as it may. */
+/** The time between two log lines about an issuer that has as many callers, or a caller as many accounts, as it may. */
 const everyMinuteMs = 60_000
 
 /**
@@ -35,10 +37,12 @@ export class Issuers {
   readonly #trusts = new Map<string, Trust>()
   readonly #keys = new Map<string, LiveKeys>()
   readonly #full: LogThrottle
+  readonly #accounts: OutsideAccounts
 
   constructor(options: IssuersOptions) {
     this.#options = options
     this.#full = new LogThrottle(options.clock, everyMinuteMs)
+    this.#accounts = new OutsideAccounts(options.clock)
   }
 
   /** Gives the finder of tokens for a configuration; `undefined` if it has no issuers. Waits a second for their keys. */
@@ -54,7 +58,8 @@ export class Issuers {
     return new JwtTokens({
       issuers,
       callers,
-      denied: (reason, issuer) => this.#denied(reason, issuer),
+      accounts: this.#accounts,
+      denied: (denial, issuer) => this.#denied(denial, issuer),
     })
   }
 
@@ -138,17 +143,22 @@ export class Issuers {
     return keys
   }
 
-  #denied(reason: string, issuer: string | undefined): void {
+  #denied({ reason, key }: Denial, issuer: string | undefined): void {
     const { denied, log } = this.#options
     denied(reason)
-    if (reason !== 'jwt_callers') return
-    const droppedLines = this.#full.take(issuer ?? '')
-    if (droppedLines === undefined) return
-    log.error(
-      { issuer, droppedLines },
-      'an issuer has as many callers as maxCallers allows: new ones get 503, known ones go on',
-    )
+    const sentence = whenFull[reason]
+    if (sentence === undefined) return
+    const droppedLines = this.#full.take(`${reason} ${issuer}`)
+    if (droppedLines !== undefined) log.error({ issuer, key, droppedLines }, sentence)
   }
+}
+
+/** What the log says where a bound is reached. */
+const whenFull: Readonly<{ [Each in Reason]?: string }> = {
+  jwt_callers:
+    'an issuer has as many callers as maxCallers allows: new ones get 503, known ones go on',
+  jwt_accounts:
+    'a caller has come with as many accounts as one may in a day: new ones get 503, known ones go on',
 }
 
 /** The text of settings that decide whether tokens are valid, and who comes with them. */

@@ -1,7 +1,13 @@
 import { longestOutside } from '../http/token-length.ts'
 import { Caller } from '../keys/caller.ts'
 import { LookUps } from '../keys/look-ups.ts'
-import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
+import type { OutsideAccounts } from '../keys/outside-accounts.ts'
+import {
+  outsideId,
+  type Denial,
+  type OutsideCallers,
+  type OutsideFinder,
+} from '../keys/outside-callers.ts'
 import { unverified } from './form.ts'
 import type { Issuer } from './issuer.ts'
 import type { JwtReason } from './verify.ts'
@@ -10,8 +16,9 @@ export type JwtTokensOptions = Readonly<{
   /** By the name in `iss`. */
   issuers: ReadonlyMap<unknown, Issuer>
   callers: OutsideCallers
-  /** Called for a token that isn't let in, by its reason. */
-  denied: (reason: Denial['reason'], issuer: string | undefined) => void
+  accounts: OutsideAccounts
+  /** Called for a token that isn't let in. */
+  denied: (denial: Denial, issuer: string | undefined) => void
 }>
 
 /** Finds the callers of tokens that the issuers of one configuration have signed. */
@@ -36,7 +43,7 @@ export class JwtTokens implements OutsideFinder {
     const unproven = unverified(token)
     const issuer = this.#options.issuers.get(unproven?.claims?.['iss'])
     const outcome = await this.#decide(token, unproven, issuer)
-    if (!(outcome instanceof Caller)) this.#options.denied(outcome.reason, issuer?.settings.issuer)
+    if (!(outcome instanceof Caller)) this.#options.denied(outcome, issuer?.settings.issuer)
     return outcome
   }
 
@@ -50,10 +57,13 @@ export class JwtTokens implements OutsideFinder {
     const judgement = await issuer.judge(token, given)
     if (judgement === 'never') return { reason: 'jwt_keys', isTemporary: true }
     if (typeof judgement === 'string') return invalid(judgement)
-    const { callers } = this.#options
-    const caller = await callers.find(token, judgement, issuer.maxCallers)
+    const { callers, accounts } = this.#options
+    const caller = await callers.find(token, judgement, issuer.maxCallers, accounts)
     if (caller instanceof Caller) return caller
     if (caller === 'mismatch') return invalid('jwt_claim')
+    if (caller === 'accounts') {
+      return { reason: 'jwt_accounts', isTemporary: true, key: outsideId(judgement) }
+    }
     return { reason: caller === 'full' ? 'jwt_callers' : 'store', isTemporary: true }
   }
 }

@@ -7,10 +7,10 @@ import type { JwtSettings } from './settings.ts'
 /** The package that verifies. It is loaded where tokens of issuers are taken, and nowhere else. */
 export type Jose = Pick<typeof jose, 'jwtVerify'>
 
-/** Why a token isn't let in: those of a caller for which no record may be made are the last. */
+/** Why a token isn't let in: those of a caller that is one too many, or has too many accounts, are the last. */
 export const jwtReasons = [
   ...['jwt_malformed', 'jwt_issuer', 'jwt_signature', 'jwt_audience', 'jwt_expired', 'jwt_early'],
-  ...['jwt_claim', 'jwt_keys', 'jwt_callers'],
+  ...['jwt_claim', 'jwt_keys', 'jwt_callers', 'jwt_accounts'],
 ] as const satisfies readonly Reason[]
 
 export type JwtReason = (typeof jwtReasons)[number]

@@ -7,6 +7,7 @@ import type { KeyDirectory } from './directory.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { copyBan } from './move-ban.ts'
+import type { OutsideAccounts } from './outside-accounts.ts'
 import type { OutsideRecords } from './outside-records.ts'
 import { counts, keyOfOutsider, type Outsider } from './outsider.ts'
 import type { KeyStore } from './store.ts'
@@ -15,8 +16,11 @@ import { alphabet, idLength } from './token.ts'
 /** The time after which a caller is looked up anew whose ban the store couldn't tell. */
 const againAfterMs = 1_000
 
-/** Why a token from outside isn't let in. A temporary reason says nothing about the token. */
-export type Denial = Readonly<{ reason: Reason; isTemporary: boolean }>
+/**
+ * Why a token from outside isn't let in. A temporary reason says nothing about the token; where its caller's conduct is the
+ * reason, `key` names the record.
+ */
+export type Denial = Readonly<{ reason: Reason; isTemporary: boolean; key?: string }>
 
 /** Finds the callers of tokens that are no keys of the house. */
 export interface OutsideFinder {
@@ -41,9 +45,9 @@ export type OutsideCallersOptions = Readonly<{
 
 /**
  * The result of a look-up: `mismatch` if the id is another pair's or a key's of the house, `full` if no more records may be
- * made, `unavailable` without the store.
+ * made, `accounts` if it has come with too many, `unavailable` without the store.
  */
-export type OutsideLookUp = Caller | 'mismatch' | 'full' | 'unavailable'
+export type OutsideLookUp = Caller | 'mismatch' | 'full' | 'accounts' | 'unavailable'
 
 /**
  * Finds callers whose keys are known elsewhere. Each has a record among the keys, without a secret, which is made when it
@@ -63,13 +67,22 @@ export class OutsideCallers {
     return this.#options.directory.outsiderOf(token)
   }
 
-  /** The caller of a token for which somebody vouches. `most` bounds the records of one issuer. */
-  async find(token: string, outsider: Outsider, most: number): Promise<OutsideLookUp> {
+  /**
+   * The caller of a token for which somebody vouches. `most` bounds the records of one issuer, `accounts` the accounts of one
+   * caller.
+   */
+  async find(
+    token: string,
+    outsider: Outsider,
+    most: number,
+    accounts?: OutsideAccounts,
+  ): Promise<OutsideLookUp> {
     const id = outsideId(outsider)
     try {
       const stored = await this.#recordOf(id, outsider, most)
       if (stored === 'full') return 'full'
       if (!isOf(stored.key, outsider)) return 'mismatch'
+      if (accounts?.take(stored.key, outsider.account) === false) return 'accounts'
       const checked = await this.#haveBanHold(stored.key, outsider)
       // The record leads to a ban as long as it has the account where the ban is.
       if (checked === outsider) this.#bringUpToDate(stored, outsider)

@@ -48,6 +48,8 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   jwt_keys: () =>
     'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
   jwt_callers: () => 'Its issuer has as many callers as maxCallers allows, and this one is new.',
+  jwt_accounts: () =>
+    'Its subject has come with as many accounts within a day as one gateway lets in, and this one is new.',
   strangers: (refusal) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
   plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,

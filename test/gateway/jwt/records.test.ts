@@ -241,6 +241,27 @@ t.test('beyond maxCallers new ones get 503, and known ones go on', async (t) => 
   await t.rejects(desk.show(idOf('six')), { code: 'not_found' })
 })
 
+t.test('beyond 100 accounts in a day new ones get 503, and known ones go on', async (t) => {
+  const time = { ms: Date.now() }
+  const { log, output } = logged()
+  const { statusOf, call } = await start(t, byClaims, { log, clock: () => time.ms })
+  const from = (tenant: number, sub = 'alice') =>
+    token(sub, { tenant: `t${tenant}`, exp: Math.floor(time.ms / 1_000) + 3_600 })
+  const first = from(1)
+  for (let tenant = 1; tenant <= 100; tenant++) t.equal(await statusOf(from(tenant)), 200)
+  const answer = await call('GET', '/v1/x', undefined, from(101))
+  t.match(answer, { status: 503, headers: { 'retry-after': '5' } })
+  t.equal(await statusOf(first), 200)
+  t.equal(await statusOf(token('alice')), 200, 'one without an account has its own quota')
+  t.equal(await statusOf(from(101, 'bob')), 200)
+  await until(() => said(output(), 'as many accounts').length === 1)
+  t.match(said(output(), 'as many accounts'), [{ issuer: issuerName, key: idOf('alice') }])
+  time.ms += 86_400_000 - 1
+  t.strictSame([await statusOf(from(100)), await statusOf(from(101))], [200, 503])
+  time.ms++
+  t.strictSame([await statusOf(from(100)), await statusOf(from(101))], [200, 200])
+})
+
 t.test('an account is its issuer’s own: neither keys nor other issuers share it', async (t) => {
   const entry = (issuer: string, prefix: string): string =>
     `{ issuer: ${issuer}, audience: "${audience}", keys: "KEYS", plan: free, account: { claim: tenant, prefix: "${prefix}" } }`

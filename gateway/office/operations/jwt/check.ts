@@ -60,6 +60,7 @@ const sentences: Readonly<Record<JwtReason, string>> = {
     'A claim is missing or wrong: exp, or those that the configuration names for subject, plan and account.',
   jwt_keys: 'No one key of its issuer is for its kid and alg.',
   jwt_callers: 'Its issuer has as many callers as maxCallers allows.',
+  jwt_accounts: 'Its subject has come with as many accounts within a day as one gateway lets in.',
 }
 
 /** The verdict in a sentence or two. */
