@@ -1,8 +1,12 @@
 import t from 'tap'
+import type { Config } from '../../gateway/front/config/config.ts'
 import { pathFinder } from '../../gateway/front/http/path-finder.ts'
 import { patternTest, plainTarget, readingsOf } from '../../gateway/front/http/paths.ts'
+import { configOf } from '../../gateway/office/config/load.ts'
 import { raw } from '../support/http.ts'
 import { startGateway } from '../support/gateway.ts'
+import { appOfCosts } from '../support/routes.ts'
+import { seeded } from '../support/seeded.ts'
 
 t.test('a path means one thing only', (t) => {
   for (const path of [
@@ -154,4 +158,50 @@ t.test('of the paths that fit a request, the one with the more exact segment is 
     t.equal(find(path)?.path, expected, path)
   }
   t.end()
+})
+
+t.test('a gateway finds the route that Fastify’s router finds in an app', async (t) => {
+  const random = seeded(5)
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item
+  let compared = 0
+  for (let table = 0; table < 15; table++) {
+    const written = Array.from({ length: 1 + random(7) }, (_, i) => {
+      const parts = Array.from({ length: 1 + random(3) }, () =>
+        pick(['a', 'b', 'a', 'a@b', '{x}', '{y}']),
+      )
+      const path = `/${parts.join('/')}${pick(['', '', '/*'])}`
+      const methods = pick([undefined, undefined, ['GET'], ['POST', 'PUT']])
+      return { path, upstream: 'u', cost: i, ...(methods ? { methods } : {}) }
+    })
+    let config: Config
+    try {
+      config = configOf({
+        ...{ store: { file: 'unused.db' }, plans: { free: 'custom' as const } },
+        upstreams: { u: { targets: ['http://127.0.0.1:1'] } },
+        routes: table % 3 === 0 ? [...written, { path: '/*', upstream: 'u', cost: 50 }] : written,
+      })
+    } catch {
+      // Two routes for the same requests.
+      continue
+    }
+    const alone = await appOfCosts(t, config, true)
+    const app = await appOfCosts(t, config, false)
+    for (let i = 0; i < 80; i++) {
+      const url = pick([
+        ...Array.from({ length: 5 }, () =>
+          Array.from(
+            { length: 1 + random(4) },
+            () => `/${pick(['a', 'b', 'c', 'x%20y', 'a@b', 'a%40b'])}`,
+          ).join(''),
+        ),
+        ...['/', '/a/', '/v1/quota', '/v1/usage'],
+      ])
+      const method = pick(['GET', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const)
+      if (!app.supportedMethods.includes(method)) continue
+      const [own, other] = [await alone.inject({ method, url }), await app.inject({ method, url })]
+      t.equal(own.body, other.body, `${method} ${url}: ${JSON.stringify(written)}`)
+      compared++
+    }
+  }
+  t.ok(compared > 500, `${compared} requests`)
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { EarnedBans } from '../../../gateway/front/records/earned-bans.ts'
 import { usage } from '../../../gateway/front/counts/usage.ts'
+import { dayMs } from '../../../shared/windows.ts'
 import { plans, startGateway, startUpstream } from '../../support/gateway.ts'
 import { caller, json } from '../../support/http.ts'
 import { logged, said } from '../../support/logs.ts'
@@ -254,6 +255,35 @@ async function hasNothingForged(t: Test, { gateway, headers, call }: Both): Prom
   )
   t.notOk(gateway.output().includes(token.slice(20)), 'no part of its secret')
 }
+
+t.test('the log says when and by what a request was decided, and its points', async (t) => {
+  const { url } = await startRedis(t)
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/v1/cut') response.destroy()
+    else response.end('{}')
+  })
+  const { log, output } = logged()
+  // Counters of the past are deleted at once.
+  const now = (Math.floor(Date.now() / dayMs) + 2) * dayMs
+  const { call, key } = await startGateway(t, {
+    ...{ upstream, log, store: `redis: "${url}"`, storeClock: () => now },
+    more: 'plans: { free: { perMinute: 6, perDay: 9, bans: off } }',
+    routes: '[{ path: /v1/*, upstream: animals, cost: 3 }]',
+  })
+  const { headers } = await key()
+  const line = async (path: string, id: string) => {
+    await call('GET', path, undefined, { ...headers, 'x-request-id': id })
+    const answered = () => said(output(), `"reqId":"${id}"`).filter((line) => 'decision' in line)
+    await until(() => answered().length > 0)
+    return answered()[0] ?? {}
+  }
+  const byStore = { decidedAt: now, cost: 3, decidedBy: undefined }
+  t.match(await line('/v1/cut', 'cut'), { ...byStore, minuteUsed: 3, givenBack: 3 })
+  t.match(await line('/v1/x', 'admitted'), { ...byStore, minuteUsed: 6, givenBack: undefined })
+  const refused = { decision: 'rate_limit_exceeded', cost: 3, minuteUsed: 6 }
+  t.match(await line('/v1/x', 'refused'), { ...refused, ...byStore })
+  t.match(await line('/v1/x', 'again'), { ...refused, decidedAt: Number, decidedBy: 'memory' })
+})
 
 t.test('of a caller that left before it was answered the log says so', async (t) => {
   const upstream = await startUpstream(t, () => undefined)
