@@ -51,7 +51,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
   addTimes(line, record, performance.now())
 }
 
-/** Adds when a request was decided, by the store's clock, and what isn't usual about it: `simulate` replays logs. */
+/** Adds when a request was decided, by the store's clock, and what isn't usual about it. */
 function addDecision(line: LogLine, record: RequestRecord, decision: Decision): void {
   const { nowMs, cost, decidedBy } = decision
   line['decidedAt'] = nowMs

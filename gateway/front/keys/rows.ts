@@ -111,14 +111,11 @@ function requireColumns(names: readonly string[], columns: readonly string[]): v
 }
 
 /** The object of a line of JSON; `undefined` if it isn't one. */
-export const objectFrom: (text: string) => object | undefined = readerOf(Type.Object({}))
-
-/** The mistake of a line that is no object. */
-export const noObject = 'this isn’t a valid JSON object'
+const objectFrom: (text: string) => object | undefined = readerOf(Type.Object({}))
 
 function jsonFields(text: string, columns: readonly string[]): Row['fields'] {
   const value = objectFrom(text)
-  if (!value) throw new KeyMistake(noObject)
+  if (!value) throw new KeyMistake('this isn’t a valid JSON object')
   requireColumns(Object.keys(value), columns)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {
@@ -135,7 +132,7 @@ function jsonFields(text: string, columns: readonly string[]): Row['fields'] {
  * The fields of a line of CSV. A field in double quotes may hold commas, and doubled quotes. It is read by hand, because
  * a regular expression tries a run of spaces again and again before it gives up.
  */
-export function csvFields(text: string): string[] {
+function csvFields(text: string): string[] {
   const fields: string[] = []
   for (let at = 0; ; at++) {
     const [field, end] = text[skipSpace(text, at)] === '"' ? quoted(text, at) : plain(text, at)

@@ -97,7 +97,7 @@ function requireArguments(operation: Operation, args: readonly string[]): void {
     const words = missing.map(({ word, help }) => `${word} (${help})`).join(' and ')
     throw new WrongInput(`"${name}" needs ${words}`)
   }
-  if (args.length <= all.length || all.some(({ isMany }) => isMany)) return
+  if (args.length <= all.length) return
   // The word may be the secret.
   if (secretsOf(parameters).length > 0) {
     throw new WrongInput(`"${name}" takes no arguments: what it asks for comes from standard input`)

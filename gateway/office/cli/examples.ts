@@ -64,10 +64,6 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'plans demand': ['tollgate plans demand free', 'tollgate plans demand free --days 7'],
   'shadow report': ['tollgate shadow report', 'tollgate shadow report --plan free --csv'],
-  simulate: [
-    'tollgate simulate gateway.log --config new.yaml',
-    'tollgate simulate a.log b.log --config new.yaml --against gateway.yaml',
-  ],
   'upstream check': [
     'tollgate upstream check http://10.0.0.9:8090',
     'tollgate upstream check http://10.0.0.9:8090 --upstream animals --json',

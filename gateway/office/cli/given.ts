@@ -14,14 +14,13 @@ export function givenFrom(
   configuration: Content,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  argumentsOf(operation).forEach(({ name, word, isMany }, i) => {
+  argumentsOf(operation).forEach(({ name, word }, i) => {
     const parameter = operation.parameters[name]
     const text = input.args[i]
     if (!parameter || 'isKey' in parameter) return
     if ('types' in parameter) {
       values[name] = parameter.isConfig ? configuration : contentOf(text ?? '')
-    } else if (isMany) values[name] = input.args.slice(i).map((each) => read(word, each, parameter))
-    else if (text !== undefined) values[name] = read(word, text, parameter)
+    } else if (text !== undefined) values[name] = read(word, text, parameter)
   })
   for (const [option, name, parameter] of optionParameters(operation)) {
     values[name] = optionValue(option, input, parameter)

@@ -14,7 +14,7 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Refusals, and the traffic now', 'explain requests now'],
   ['Keys, JWT, bans and quotas', 'keys jwt bans quota'],
   ['Usage and audit', 'usage audit'],
-  ['Plans, and whom other limits would refuse', 'plans shadow simulate'],
+  ['Plans, and whom other limits would refuse', 'plans shadow'],
   ['Backends, gateways and notices', 'upstream gateways notices'],
   ['Deprecations', 'deprecations extensions'],
   ['Configuration', 'config'],

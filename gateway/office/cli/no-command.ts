@@ -7,6 +7,15 @@ import { calledBy } from './called.ts'
 import { explain, overview } from './help.ts'
 import { commonOptions } from './options.ts'
 
+/** By a command that has been removed: the commands and settings that do its work. */
+const replacements: ReadonlyMap<string, string> = new Map([
+  [
+    'simulate',
+    'plans preview tells whom other limits would have refused, plans demand how high quotas came, ' +
+      'and shadow limits count what they would refuse from now on',
+  ],
+])
+
 /**
  * The list of commands, the version, or a sentence about an unknown command. `isAsked`: the user asked for help, so it
  * goes to standard output with exit code 0.
@@ -15,6 +24,11 @@ export function explainAll(words: string[]): { text: string; isAsked: boolean } 
   if (words.includes('--version')) return { text: `${version()}\n`, isAsked: true }
   const { positionals, values } = tokensOf(commonOptions, words)
   const named = positionals.filter((word) => word !== 'help')
+  const [first = ''] = named
+  const replacement = replacements.get(first)
+  if (replacement !== undefined) {
+    return { text: `there is no command "${first}" any more: ${replacement}`, isAsked: false }
+  }
   const asksForHelp = named.length < positionals.length || values['help'] === true
   const called = asksForHelp ? calledBy(named, operations) : undefined
   if (called) return { text: explain(called.operation), isAsked: true }

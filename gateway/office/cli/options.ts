@@ -27,8 +27,6 @@ export type Argument = Readonly<{
   isRequired: boolean
   /** All values that it may have, where they are few. */
   words?: readonly string[] | undefined
-  /** It takes all that is left. */
-  isMany: boolean
 }>
 
 /** The options that every command has. */
@@ -68,27 +66,24 @@ export function argumentsOf({ parameters }: Operation): readonly Argument[] {
   return Object.entries(parameters).flatMap(([name, parameter]): Argument[] => {
     if ('isKey' in parameter) {
       const help = 'the id of a key, or a name that no other key has'
-      return [{ name, word: 'KEY', help, isRequired: parameter.isRequired ?? false, isMany: false }]
+      return [{ name, word: 'KEY', help, isRequired: parameter.isRequired ?? false }]
     }
     if ('types' in parameter) {
       const help = 'the file to read'
-      return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig, isMany: false }]
+      return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig }]
     }
-    const { isArgument = false, isRequired = false, value: word = '', help, kind, many } = parameter
+    const { isArgument = false, isRequired = false, value: word = '', help, kind } = parameter
     if (!isArgument) return []
     const { words } = kind
     // A secret that isn't given is asked for.
     const isNeeded = isRequired && !parameter.isSecret
-    return [{ name, word, help, isRequired: isNeeded, words, isMany: many ?? false }]
+    return [{ name, word, help, isRequired: isNeeded, words }]
   })
 }
 
 /** The arguments of a command as help and messages show them. */
 export function argumentWords(operation: Operation): string[] {
-  return argumentsOf(operation).map(({ word, isRequired, isMany }) => {
-    const operand = isMany ? `${word}…` : word
-    return isRequired ? operand : `[${operand}]`
-  })
+  return argumentsOf(operation).map(({ word, isRequired }) => (isRequired ? word : `[${word}]`))
 }
 
 /** The parameters that are given by options, each with the name of its option. */

@@ -46,7 +46,6 @@ import { exportUsage } from './reports/usage-export.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
 import { reportShadow } from './shadow/report.ts'
-import { simulate } from './simulate/simulate.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
 import { checkUpstream } from './upstream/check.ts'
@@ -87,7 +86,6 @@ export const operations: readonly Operation[] = [
   previewLimits,
   showDemand,
   reportShadow,
-  simulate,
   checkUpstream,
   compareUpstream,
   swapStatus,

@@ -19,7 +19,7 @@ export type Parameter = Readonly<{
   defaultText?: string
   /** The text that is read if its option is given without a value. */
   bareText?: string
-  /** It may be repeated; its value is a list of at least one. An argument must be the last one then. */
+  /** Its option may be repeated; its value is a list of at least one. */
   many?: boolean
   /** The help of `--no-OPTION`, which takes the present value away, as `null` does in a body. */
   takeAway?: string

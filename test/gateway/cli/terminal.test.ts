@@ -164,6 +164,8 @@ t.test('the commands on keys', async (t) => {
 
   t.test('say what is wrong, with an exit code', async (t) => {
     const create = (...args: string[]) => run('keys', 'create', '--name', 'x', ...args)
+    const instead =
+      /^tollgate: there is no command "simulate" any more: plans preview .*plans demand .*shadow limits [^\n]*\n$/
     for (const [ran, code, out] of [
       [create('--plan', 'gold'), 1, /there is no plan "gold"; there are free, pro, enterprise/],
       [
@@ -229,7 +231,8 @@ t.test('the commands on keys', async (t) => {
       [run('quota', 'grant', 'Me', '100'), 2, /"quota grant" takes KEY, and "100" is too much;/],
       [run('explain'), 2, /"explain" needs WHAT \(the id of a request, or a key\)\n$/],
       [run('config', 'set'), 2, /"config set" needs PLACE \([^)]+\) and VALUE \(/],
-      [run('simulate'), 2, /"simulate" needs LOG \(the logs to replay\)/],
+      [run('--config', 'new.yaml', 'simulate', 'a.log', '--against', 'old.yaml'), 2, instead],
+      [run('simulate', '--help'), 2, instead],
       [run('plans', 'preview', 'free'), 2, /^tollgate: give at least one of --per-second, .*\n$/],
       [
         create('--plan', 'free', '--adress', 'x'),

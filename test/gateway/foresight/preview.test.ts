@@ -2,10 +2,8 @@ import { withUsed } from '../../support/counters.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { configOf } from '../../../gateway/office/config/load.ts'
 import { Peaks } from '../../../gateway/front/counts/peaks.ts'
 import { previewPlan, type PlanPreview } from '../../../gateway/office/foresight/preview.ts'
-import { simulation } from '../../../gateway/office/foresight/replay/simulation.ts'
 import { Caller } from '../../../gateway/front/keys/caller.ts'
 import { Quotas } from '../../../gateway/front/limits/quotas.ts'
 import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
@@ -48,7 +46,6 @@ function bruteForce(sent: readonly Sent[], limits: Pair): string[] {
 
 t.test('a preview names the quotas and days that brute force names', async (t) => {
   const random = seeded(18)
-  folderOf(t, {})
   let now = Date.UTC(2026, 10, 7)
   const redis = await startRedis(t)
   const plan = { name: 'free', limits: { perMinute: 12, perDay: 60 }, bans: false }
@@ -156,32 +153,6 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
     [0, 1, 2, 3, 4].map((i) => `account:account ${i} 3`),
     'the keys of an account are one line',
   )
-
-  const log = join(t.testdirName, 'traffic.csv')
-  const row = ({ atMs, caller, cost }: Sent) =>
-    `${new Date(atMs).toISOString()},${caller.id},${cost}`
-  writeFileSync(log, ['time,key,cost', ...sent.map(row)].join('\n'))
-  const own = configOf({ store: { file: 'unused.db' }, plans: { free: 'custom' }, routes: [] })
-  for (const limits of [{ perMinute: 7, perDay: 60 }, { perMinute: 4, perDay: 9 }, plan.limits]) {
-    const rules = { ...own, plans: new Map([['free', { ...plan, limits }]]) }
-    const files = { logs: [log], columns: {}, against: undefined, plan: undefined }
-    const { replay, requests, late } = await simulation({ ...files, rules, keys })
-    t.strictSame([requests, late], [sent.length, 0])
-    const admitted = admittedBy(sent, limits)
-    for (const { id } of callers) {
-      const { admitted: of = 0, minute = 0, day = 0 } = replay.keys.get(id) ?? {}
-      const ofKey = admitted.filter((_isIn, i) => sent[i]?.caller.id === id)
-      t.strictSame([of, of + minute + day], [ofKey.filter(Boolean).length, ofKey.length])
-    }
-    const refusedKeys = [...replay.keys].filter(([, { minute, day }]) => minute + day > 0)
-    const quotaOfKey = new Map(callers.map(({ id, quota }) => [id, quota]))
-    if (limits === plan.limits) continue
-    t.strictSame(
-      [...new Set(refusedKeys.map(([id]) => quotaOfKey.get(id)))].sort(),
-      (await preview(limits)).hit.map(({ quota }) => quota).sort(),
-      'a replay and a preview name the same quotas',
-    )
-  }
   t.strictSame(
     [...shadowDays].sort(),
     named(await preview({ perMinute: 7, perDay: 60 })),

@@ -1,14 +1,9 @@
-import { join } from 'node:path'
 import t from 'tap'
 import type { ShadowReport } from '../../../gateway/office/foresight/shadows.ts'
-import type { SimulationView } from '../../../gateway/office/foresight/replay/simulation-view.ts'
 import { reportText } from '../../../gateway/office/operations/shadow/report.ts'
-import { windowNames } from '../../../shared/windows.ts'
 import { startAdmin } from '../../support/admin.ts'
-import { runCommand } from '../../support/command.ts'
 import { json } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
-import { folderOf } from '../../support/folder.ts'
 
 t.test('shadows, previews and the demand of a plan tell each window that it limits', async (t) => {
   const shadow = 'shadow: { perSecond: 1, perMinute: 2, perHour: 3, perMonth: 4 }'
@@ -61,43 +56,4 @@ t.test('shadows, previews and the demand of a plan tell each window that it limi
     curves: { quotas: { hour: [[5, 1]] }, days: { hour: [[5, 1]] } },
   })
   t.notOk('month' in (demand['byDay'] as [object])[0])
-})
-
-t.test('a replay tells each window that limits or has refused', async (t) => {
-  const at = (s: number): string => new Date(Date.UTC(2028, 1, 2, 12) + s * 1_000).toISOString()
-  const limits = {
-    second: 'perSecond: 1, perMinute: 99, perDay: 99',
-    minute: 'perMinute: 1, perDay: 99',
-    hour: 'perMinute: 99, perHour: 1, perDay: 99',
-    day: 'perMinute: 99, perDay: 1',
-    month: 'perMinute: 99, perDay: 99, perMonth: 1',
-  }
-  const plans = windowNames.map((name) => `${name}: { ${limits[name]} }`).join(', ')
-  const dir = folderOf(t, {
-    'all.yaml': `store: { file: gateway.db }\nplans: { ${plans} }\nroutes: []`,
-    'two.yaml':
-      'store: { file: gateway.db }\nplans: { month: { perMinute: 1, perDay: 2 } }\nroutes: []',
-    // Each is in another window than those before it but for the longer ones.
-    'log.csv': ['time,key', ...[0, 0.5, 1, 60, 3_600, 86_400].map((s) => `${at(s)},zoo`)].join(
-      '\n',
-    ),
-  })
-  const replayed = async (config: string, plan: string, ...args: string[]) => {
-    const about = ['simulate', join(dir, 'log.csv'), '--without-store', '--plan', plan, ...args]
-    return (await runCommand([...about, '--config', join(dir, config)], {})).stdout
-  }
-  for (const [i, name] of windowNames.entries()) {
-    const told = json(await replayed('all.yaml', name, '--json')) as unknown as SimulationView
-    const none = Object.fromEntries(windowNames.map((other) => [other, 0]))
-    const refused = { ...none, [name]: i + 1, ban: 0, forbidden: 0 }
-    t.strictSame(told.plans[0]?.config.refused, refused, name)
-    t.match(told.plans[0]?.config, { admitted: 5 - i })
-    t.match(told.keys, [{ key: 'zoo', config: { refused } }])
-  }
-  t.match(
-    await replayed('all.yaml', 'month'),
-    /BY SECOND +BY MINUTE +BY HOUR +BY DAY +BY MONTH +BY BAN/,
-  )
-  const two = await replayed('two.yaml', 'month')
-  t.match(two, /ADMITTED +BY MINUTE +BY DAY +BY BAN/)
 })

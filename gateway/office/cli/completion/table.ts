@@ -81,6 +81,6 @@ function valuesOf({
   value?: string | undefined
   words?: readonly string[] | undefined
 }>): readonly Offer[] {
-  if (value === 'FILE' || value === 'LOG') return [anyFile]
+  if (value === 'FILE') return [anyFile]
   return words.map((each) => ({ word: each, help: '' }))
 }
