@@ -205,3 +205,27 @@ t.test('a gateway finds the route that Fastify’s router finds in an app', asyn
   }
   t.ok(compared > 500, `${compared} requests`)
 })
+
+t.test('a request that no route forwards costs as its path does', async (t) => {
+  const config = configOf({
+    ...{ store: { file: 'unused.db' }, plans: { free: 'custom' as const } },
+    upstreams: { u: { targets: ['http://127.0.0.1:1'] } },
+    routes: [
+      { path: '/a', upstream: 'u', cost: 7, methods: ['GET'] },
+      { path: '/{x}', upstream: 'u', cost: 3, methods: ['POST'] },
+      { path: '/a', upstream: 'u', cost: 5, methods: ['PUT'] },
+    ],
+  })
+  for (const isAlone of [true, false]) {
+    const app = await appOfCosts(t, config, isAlone)
+    for (const [method, url, cost, why] of [
+      ['DELETE', '/a', 5, 'the cheapest of its routes'],
+      ['GET', '/b', 3, 'its only route'],
+      ['GET', '/b/c', 1, 'none is there'],
+      ['GET', '/v1/quota', 0, 'the gateway’s own'],
+      ['POST', '/v1/quota', 0, 'the gateway’s own, refused'],
+    ] as const) {
+      t.equal((await app.inject({ method, url })).body, String(cost), why)
+    }
+  }
+})
