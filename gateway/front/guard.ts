@@ -91,9 +91,9 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   const { upstreams, trustedProxies, unanswered, close } = opened
   const { tunnels, onlooker } = front
-  const keyHeaders = ownKeyHeaders(from)
+  const withheld = ownKeyHeaders(from)
   const forwarding = {
-    ...{ trustedProxies, via: stages.via, sign, clock, keyHeaders, unanswered, tunnels, onlooker },
+    ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, tunnels, onlooker },
   }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),

@@ -191,7 +191,7 @@ t.test('a gateway finds the route that Fastify’s router finds in an app', asyn
         ...Array.from({ length: 5 }, () =>
           Array.from(
             { length: 1 + random(4) },
-            () => `/${pick(['a', 'b', 'c', 'x%20y', 'a@b', 'a%40b'])}`,
+            () => `/${pick(['a', 'b', 'c', 'x%20y', 'a@b'])}`,
           ).join(''),
         ),
         ...['/', '/a/', '/v1/quota', '/v1/usage'],

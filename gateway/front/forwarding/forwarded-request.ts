@@ -239,9 +239,9 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     requestId = this.request.id,
     passesCookies = this.forwarding.upstream.settings.passesCookies,
   ): string[] {
-    const { sign, clock, trustedProxies, keyHeaders, via } = this.forwarding
+    const { sign, clock, trustedProxies, withheld, via } = this.forwarding
     const { raw, method } = this.request
-    const headers = headersForBackend(raw, passesCookies, keyHeaders)
+    const headers = headersForBackend(raw, passesCookies, withheld)
     addForwarded(headers, this.request, trustedProxies)
     if (via) headers.push('via', via.lineFor(raw.httpVersion))
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}

@@ -16,8 +16,8 @@ export type ForwardingOptions = Readonly<{
   /** Signs requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
-  /** The headers of keys beside `Authorization`; `undefined` without any. */
-  keyHeaders: ReadonlySet<string> | undefined
+  /** More names of headers that backends don't see: those of keys beside `Authorization`. `undefined` without any. */
+  withheld: ReadonlySet<string> | undefined
   /** Called for a request that was admitted and then could not be answered. */
   unanswered: (record: RequestRecord) => void
   tunnels: Tunnels

@@ -33,12 +33,12 @@ const isPassedBack = new BoundedMap<boolean>(1_000)
 
 /**
  * The headers of a caller's request for the backend, names and values in turn. They begin with an empty
- * Host, which the attempt fills in. `keyHeaders` are left out as well.
+ * Host, which the attempt fills in. Those of `withheld`, plainly spelled, are left out as well.
  */
 export function headersForBackend(
   { rawHeaders, headers }: IncomingMessage,
   passesCookies: boolean,
-  keyHeaders?: ReadonlySet<string>,
+  withheld?: ReadonlySet<string>,
 ): string[] {
   const named = namesIn(headers.connection)
   const passed: string[] = []
@@ -46,7 +46,7 @@ export function headersForBackend(
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = [rawHeaders[i], rawHeaders[i + 1]]
     if (!isForBackend(name) || named?.has(plainName(name))) continue
-    if (!keyHeaders?.has(plainName(name))) passed.push(name, value)
+    if (!withheld?.has(plainName(name))) passed.push(name, value)
   }
   if (passesCookies && headers.cookie !== undefined && !named?.has('cookie')) {
     const cookies = cookiesForBackend(headers.cookie)

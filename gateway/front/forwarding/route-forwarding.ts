@@ -12,9 +12,15 @@ import type { ForwardingOptions, RouteForwarding } from './forwarding.ts'
 /** Sends a request to its backend at a path, and streams the answer back. */
 export type Forward = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
 
+/** Headers that have a backend answer with a part of the body, or none: where the body tells the cost, it must be whole. */
+const partial = ['range', 'if-range', 'if-none-match', 'if-modified-since']
+
 /** Forwards the requests of one route to its upstream, streaming in both directions. */
 export function forwardTo(options: ForwardingOptions, route: Route, upstream: Upstream): Forward {
-  const forwarding: RouteForwarding = { ...options, route, upstream }
+  const withheld = route.answerCost?.inBody
+    ? new Set([...(options.withheld ?? []), ...partial])
+    : options.withheld
+  const forwarding: RouteForwarding = { ...options, withheld, route, upstream }
 
   return function forward(request, reply, path) {
     const { raw, method, tollgate: record } = request
