@@ -1,4 +1,4 @@
-import { parseJsonObject } from '../../../shared/json.ts'
+import { closes, colon, jsonFrom, opens, quote, walkJson } from '../../../shared/json.ts'
 
 /** What a token says of itself, before anything is verified. */
 export type Unverified = Readonly<{
@@ -10,57 +10,59 @@ export type Unverified = Readonly<{
 const form = /^([\w-]+)\.([\w-]*)\.([\w-]*)$/
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** The most names and levels of a part: no issuer's tokens have more, and such a part takes long to parse. */
+const bounds = { levels: 32, names: 256 }
+
 /**
  * Reads a token that has the form of a JWT: three parts, of which the first is a JSON object with `alg`; `undefined` for any
  * other.
  */
 export function unverified(token: string): Unverified | undefined {
   const [, first, second = ''] = form.exec(token) ?? []
-  if (first === undefined) return undefined
-  const header = plainObject(first)
-  if (typeof header?.['alg'] !== 'string') return undefined
-  const isSound = !('crit' in header) && strictObject(first) !== undefined
-  return { header, claims: isSound ? strictObject(second) : undefined }
+  const header = first === undefined ? undefined : partFrom(first)
+  if (typeof header?.members['alg'] !== 'string') return undefined
+  const { members, isClear } = header
+  const claims = isClear && !('crit' in members) ? partFrom(second) : undefined
+  return { header: members, claims: claims?.isClear ? claims.members : undefined }
 }
 
-function plainObject(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(textOf(part))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
+/** The members of a part, and whether each name comes once: of several, readers differ about which counts. */
+type Part = Readonly<{ members: Readonly<Record<string, unknown>>; isClear: boolean }>
+
+/** Reads a part of a token; `undefined` if it isn't a JSON object, or is larger than anybody's. */
+function partFrom(part: string): Part | undefined {
+  const text = textOf(part)
+  const names = text === undefined ? undefined : namesIn(text)
+  if (text === undefined || names === undefined || names.count > bounds.names) return undefined
+  const members = jsonFrom(text, bounds)
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) return undefined
+  return { members: members as Record<string, unknown>, isClear: !names.areTwice }
 }
 
-/** The members of a part; `undefined` if it isn't a JSON object, or names a member twice: readers differ about which counts. */
-function strictObject(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const text = textOf(part)
-    return namesTwice(text) ? undefined : parseJsonObject(text).members
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether an object at any level names a member twice, in whatever spelling. */
-function namesTwice(text: string): boolean {
-  const names: Set<unknown>[] = []
-  for (const [token, quoted, colon] of text.matchAll(namesAndBrackets)) {
-    if (token === '{' || token === '[') names.push(new Set())
-    else if (token === '}' || token === ']') names.pop()
-    else if (colon !== undefined) {
-      const [ofObject, name] = [names.at(-1), JSON.parse(quoted ?? '') as unknown]
-      if (ofObject?.has(name)) return true
-      ofObject?.add(name)
+/** How many names a text has, and whether an object at any level has one of them twice, in whatever spelling. */
+function namesIn(text: string): Readonly<{ count: number; areTwice: boolean }> {
+  const namesByLevel = new Map<number, Set<unknown>>()
+  let [level, count, quotedAt, quotedEnd] = [0, 0, 0, 0]
+  let areTwice = false
+  walkJson(text, (code, from, end) => {
+    if (code === quote) [quotedAt, quotedEnd] = [from, end]
+    else if (opens(code)) namesByLevel.get(++level)?.clear()
+    else if (closes(code)) level--
+    else if (code === colon && ++count <= bounds.names) {
+      const names = namesByLevel.get(level) ?? new Set()
+      const quoted = text.slice(quotedAt, quotedEnd)
+      const name = quoted.includes('\\') ? jsonFrom(quoted, { levels: 0 }) : quoted.slice(1, -1)
+      areTwice ||= names.has(name)
+      namesByLevel.set(level, names.add(name))
     }
-  }
-  return false
+  })
+  return { count, areTwice }
 }
 
-/** Texts, with the colon behind a name, and brackets. */
-const namesAndBrackets = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/gs
-
-function textOf(part: string): string {
-  return utf8.decode(Buffer.from(part, 'base64url'))
+function textOf(part: string): string | undefined {
+  try {
+    return utf8.decode(Buffer.from(part, 'base64url'))
+  } catch {
+    return undefined
+  }
 }

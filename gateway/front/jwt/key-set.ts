@@ -1,7 +1,11 @@
+import { jsonFrom } from '../../../shared/json.ts'
 import { verifyingKey, type VerifyingKey } from './key.ts'
 
 /** The most members of a set. */
 const mostKeys = 100
+
+/** What a set of so many keys stays within. */
+const bounds = { levels: 32, names: 4_096 }
 
 /** The keys of a set's text, each once. Throws a sentence if it isn't a set. */
 export function keysFrom(text: string): readonly VerifyingKey[] {
@@ -14,12 +18,8 @@ export function keysFrom(text: string): readonly VerifyingKey[] {
 }
 
 function membersOf(text: string): readonly unknown[] {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new Error('it isn’t JSON')
-  }
+  const value = jsonFrom(text, bounds)
+  if (value === undefined) throw new Error(`it isn’t JSON, or has over ${bounds.names} names`)
   const keys = isObject(value) ? value['keys'] : undefined
   if (!Array.isArray(keys)) throw new Error('it isn’t a key set: an object with a list of keys')
   return keys as unknown[]

@@ -124,7 +124,7 @@ t.test(
     await until(() => said(other.output(), 'fetched again').length === 1)
     const bad: Record<string, (response: ServerResponse) => void> = {
       'it answered 302': (response) => response.writeHead(302, { location: server.url }).end(),
-      'it isn’t JSON': (response) => response.end('<html>'),
+      'it isn’t JSON, or has over 4096 names': (response) => response.end('<html>'),
       'it isn’t a key set: an object with a list of keys': (response) => response.end('[]'),
       'it has 101 keys; at most 100 are allowed': (response) =>
         response.end(JSON.stringify({ keys: Array.from({ length: 101 }, () => first.jwk) })),

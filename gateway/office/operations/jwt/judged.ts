@@ -43,7 +43,7 @@ export async function judgedToken(
   if (!unproven) return undefined
   const { header, claims } = unproven
   const settings = all.find(({ issuer }) => issuer === claims?.['iss'])
-  const shown = { header: plain(header), claims: claims ? plain(claims) : null, failure: null }
+  const shown = { header, claims: claims ?? null, failure: null }
   if (!claims) return { ...shown, reason: 'jwt_malformed', caller: null }
   if (!settings) return { ...shown, reason: 'jwt_issuer', caller: null }
   const caller = callerOf(settings, claims)
@@ -83,14 +83,4 @@ function callerOf(settings: JwtSettings, claims: Members): JudgedToken['caller']
   if (!outsider) return null
   const { issuer, subject, name, plan, account = null } = outsider
   return { id: outsideId(outsider), name, issuer, subject, plan, account }
-}
-
-/** Members as JSON has them: whole numbers were read exactly. */
-function plain(members: Members): Members {
-  return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
-      name,
-      typeof value === 'bigint' ? Number(value) : value,
-    ]),
-  )
 }
