@@ -63,12 +63,22 @@ export function logsRequests(level: string): boolean {
 /** A text with the secret part of each token in it masked: of ours, and of those in the form of a JWT. */
 export function withoutTokens(text: string): string {
   const masked = text.includes('tg_') ? text.replace(/tg_(\w{12})_\w+/g, 'tg_$1_…') : text
-  const mayHaveJwt = spellingsOfAlg.some((each) => masked.includes(each))
+  const mayHaveJwt = spellingsOfAlg.some(([spelling]) => masked.includes(spelling))
   return mayHaveJwt ? masked.replace(jwtForm, maskedJwt) : masked
 }
 
-/** The name `"alg"` in Base64, at each place that it may have in a group of three bytes. */
-const spellingsOfAlg = ['ImFsZy', 'JhbGci', 'iYWxnI']
+/**
+ * The name `"alg"` in Base64, at each place that it may have in a group of three bytes, and the letters of that group before
+ * it.
+ */
+const spellingsOfAlg = [
+  ['ImFsZy', 0],
+  ['JhbGci', 2],
+  ['iYWxnI', 3],
+] as const
+
+/** The letters of the shortest header: `{"alg":""}`. */
+const shortestHeader = 14
 
 /** Three parts or more, of which one may be the header of a JWT. */
 const jwtForm = /(?<![\w-])[\w-]+(?:\.[\w-]*){2,}/g
@@ -84,8 +94,8 @@ function maskedJwt(text: string): string {
 
 /** A part up to the beginning of the header that it ends with; `undefined` if it isn't one. */
 function shownOfHeader(part: string): string | undefined {
-  // Groups of four characters begin anywhere, where other letters stand before the header.
-  for (let start = 0; start < 4; start++) {
+  if (part.length < shortestHeader) return undefined
+  for (const start of startsOfGroups(part)) {
     const header = Buffer.from(part.slice(start), 'base64url').toString('latin1')
     const brace = header.indexOf('{')
     if (brace === -1 || !header.includes('"alg"', brace)) continue
@@ -94,17 +104,34 @@ function shownOfHeader(part: string): string | undefined {
   return undefined
 }
 
-/** The most characters of a caller's text in a line. */
+/** Where groups of four letters with `"alg"` begin: other letters may stand before the header. */
+function startsOfGroups(part: string): ReadonlySet<number> {
+  const starts = new Set<number>()
+  for (const [spelling, before] of spellingsOfAlg) {
+    for (let at = part.indexOf(spelling); at >= 0; at = part.indexOf(spelling, at + 1)) {
+      starts.add((at - before) & 3)
+    }
+  }
+  return starts
+}
+
+/** The most characters of a caller's text in a line, and those that are read for it. */
 const longestText = 512
+const mostRead = 1_024
 
 /** A run of letters and digits as long as a token's secret with its check: it may be one. */
-const secretAlone = /(?<![0-9A-Za-z])[0-9A-Za-z]{38}(?![0-9A-Za-z])/g
+const secretLength = 38
+const secretAlone = new RegExp(`(?<![0-9A-Za-z])[0-9A-Za-z]{${secretLength}}(?![0-9A-Za-z])`, 'g')
 
 /** A caller's text for the log: cut, and without the secret of a token in any spelling. */
 export function loggable(text: string): string {
-  const spelled = text.includes('%') ? withoutEscapes(text) : text
-  const masked = withoutTokens(spelled).replace(secretAlone, '…')
-  return masked.length > longestText ? `${masked.slice(0, longestText)}…` : masked
+  const isCut = text.length > mostRead
+  const read = isCut ? text.slice(0, mostRead) : text
+  const spelled = read.includes('%') ? withoutEscapes(read) : read
+  // Nothing is left of a secret that was cut; with two dots, a JWT that was cut has its form.
+  const whole = isCut ? `${spelled.slice(0, 1 - secretLength)}..` : spelled
+  const masked = withoutTokens(whole).replace(secretAlone, '…')
+  return isCut || masked.length > longestText ? `${masked.slice(0, longestText)}…` : masked
 }
 
 /** Escapes of letters, digits, dots and dashes are undone, also those that were escaped again. */

@@ -169,6 +169,16 @@ t.test('a token in a path is not logged, however it is spelled', (t) => {
   t.equal(loggable('/v1/pets/%20x?a=b'), '/v1/pets/%20x?a=b', 'all else stays as it is')
   t.equal(loggable(`/v1/${'a'.repeat(64)}`), `/v1/${'a'.repeat(64)}`)
   t.equal(loggable(`/v1/${'a/'.repeat(600)}`).length, 513, 'but no line is long')
+  for (let before = 900; before < 1_100; before++) {
+    // Much of what stands before it isn't shown, so that its place in the line is an early one.
+    const path = `/%${'25'.repeat(before / 2)}41/${secret}/x`
+    t.notMatch(loggable(path), secret.slice(0, 10), String(before))
+  }
+  const long = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.${'canary'.repeat(300)}.x`
+  for (const before of [0, 400, 500]) {
+    const line = loggable(`/${'a/'.repeat(before / 2)}${long}`)
+    t.notMatch(line, 'canary', 'a JWT that ends beyond what is read')
+  }
   t.not(requestIdFrom(token), token, 'nor is it taken for an id')
   t.equal(requestIdFrom('tg_order-66'), 'tg_order-66')
   t.end()
