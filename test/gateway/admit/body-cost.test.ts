@@ -26,6 +26,16 @@ function stream(response: ServerResponse, events: readonly string[], lineEnd = '
 const delta = (content: string) =>
   JSON.stringify({ choices: [{ delta: { content } }], usage: null })
 
+const events = (response: ServerResponse, text: string): void =>
+  void response.setHeader('content-type', 'text/event-stream').end(text)
+
+/** An event that has the name, and isn't JSON. */
+const inVain = 'data: {"total_tokens"\n\n'
+
+/** A usage beside lists in lists. */
+const deep = (levels: number, tokens: number): string =>
+  `{"x":${'['.repeat(levels)}${']'.repeat(levels)},${usage(tokens).slice(1)}`
+
 const answers: Record<string, readonly [cost: number, (response: ServerResponse) => void]> = {
   whole: [37, (response) => void asJson(response).end(usage(37))],
   problem: [5, (response) => void asJson(response, 'application/problem+json').end(usage(5))],
@@ -81,6 +91,29 @@ const answers: Record<string, readonly [cost: number, (response: ServerResponse)
       response.end(`\uFEFFdata: ${usage(3)}\n\n${': wait\n'.repeat(200_000)}data: ${usage(7)}\n\n`)
     },
   ],
+  'no-space': [4, (response) => events(response, `data:${usage(4)}\r\n\r\n`)],
+  'in-lines': [
+    6,
+    (response) => events(response, 'data: {"usage":\ndata:\ndata: {"total_tokens":6}}\n\n'),
+  ],
+  'other-fields': [
+    7,
+    (response) => events(response, `id: 1\ndata: ${usage(7)}\nretry: 9\n\ndatax: 1\n\n`),
+  ],
+  escaped: [
+    11,
+    (response) => void asJson(response).end('{"\\u0075sage":{"total\\u005ftokens":11}}'),
+  ],
+  'a-few-in-vain': [
+    12,
+    (response) => events(response, `${inVain.repeat(63)}data: ${usage(12)}\n\n`),
+  ],
+  'many-in-vain': [
+    10,
+    (response) => events(response, `${inVain.repeat(64)}data: ${usage(13)}\n\n`),
+  ],
+  deep: [14, (response) => void asJson(response).end(deep(127, 14))],
+  'too-deep': [10, (response) => void asJson(response).end(deep(128, 15))],
   'no-usage': [10, (response) => stream(response, [delta('a'), '[DONE]'])],
 }
 
@@ -113,7 +146,7 @@ t.test('a cost is read out of the body, which is passed on as it is', async (t) 
   const outcomes = Object.fromEntries(
     [...app.front.meters.answerCosts].map(([name, , n]) => [name, n]),
   )
-  t.match(outcomes, { malformed: 2, missing: 8, capped: 1 })
+  t.match(outcomes, { malformed: 2, missing: 10, capped: 1 })
 })
 
 t.test('a number is scaled, and rounded up', async (t) => {
