@@ -7,10 +7,14 @@ export const problemType = 'application/problem+json; charset=utf-8'
 /** A path that may stand in a URI as it is, and isn't read as the name of a host. */
 const plainPath = /^\/(?!\/)(?:[\w.~!$&'()*+,;=:@/-]|%[\da-f]{2})*$/i
 
+/** The most characters of an `Accept` that are read; those of browsers have 150. */
+const longestAccept = 512
+
 /** Whether an `Accept` prefers problem details to plain JSON; of equals JSON is sent. */
 export function prefersProblems(accept: string | undefined): boolean {
   // Without weights, and without their name, nothing is preferred.
-  if (accept === undefined || !/;|problem/i.test(accept)) return false
+  if (accept === undefined || accept.length > longestAccept) return false
+  if (!/;|problem/i.test(accept)) return false
   const ranges = accept.toLowerCase().split(',').map(rangeFrom)
   return qualityOf('application/problem+json', ranges) > qualityOf('application/json', ranges)
 }

@@ -67,6 +67,9 @@ t.test('RFC 9110, 12.5.1: weights decide, and of equals it is JSON', (t) => {
     t.equal(prefersProblems(accepted), prefers, accepted)
   }
   t.equal(prefersProblems(undefined), false)
+  const long = 'application/problem+json, a/b, '.padEnd(512, 'a')
+  t.equal(prefersProblems(long), true, '512 characters')
+  t.equal(prefersProblems(`${long} `), false, 'a longer one is as none')
   t.end()
 })
 

@@ -178,7 +178,9 @@ export class RefusalBlock {
     const length = this.#number(slot, at.pathLength)
     const text = this.#text(slot, idLength, Math.min(length, pathLength))
     // Where it was cut, a part of a token may be at its end.
-    return length > pathLength ? `${loggable(text.replace(/[\w%]*$/, ''))}…` : loggable(text)
+    return length > pathLength
+      ? `${loggable(text.replace(/(?<![\w%])[\w%]+$/, ''))}…`
+      : loggable(text)
   }
 
   #text(slot: number, offset: number, length: number): string {

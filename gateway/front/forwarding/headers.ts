@@ -27,6 +27,9 @@ const severalTypes = 'it has several Content-Type headers, and not all are media
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Record<string, string | string[]>
 
+/** The most names of a `Connection` that are read: more headers than a request may have. */
+const mostNamed = 256
+
 /** Caches by spelled name whether a header may pass. All requests together use few spellings. */
 const isPassedOn = new BoundedMap<boolean>(1_000)
 const isPassedBack = new BoundedMap<boolean>(1_000)
@@ -146,7 +149,7 @@ function lastOf(types: readonly string[]): string | undefined {
 /** The headers that a `Connection` header names; `undefined` for `keep-alive` and `close` alone. */
 function namesIn(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:keep-alive|close)$/i.test(connection)) return undefined
-  return new Set(connection.split(',').map((name) => plainName(name.trim())))
+  return new Set(connection.split(',', mostNamed).map((name) => plainName(name.trim())))
 }
 
 /** Sets a header among names and values in turn. */

@@ -166,13 +166,19 @@ function digestOf(parts: readonly (string | Buffer)[]): string {
   return hash.digest('hex').slice(0, 16)
 }
 
+/** The most characters of a header that are read; a longer one asks for nothing. */
+const longestHeader = 512
+
+function listIn(header: string | string[] | undefined): string[] {
+  const text = String(header ?? '')
+  return text.length > longestHeader ? [] : text.split(',')
+}
+
 /** The encoding for an `Accept-Encoding`: Brotli or gzip, where it is named and not refused with `q=0`. */
 function encodingFor(header: string | string[] | undefined): Encoding {
   const accepted = new Set(
-    String(header ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((part) => part.split(';').map((each) => each.trim()))
+    listIn(header)
+      .map((part) => part.split(';').map((each) => each.trim().toLowerCase()))
       .filter(([, quality = '']) => !/^q=0(?:\.0*)?$/.test(quality))
       .map(([name]) => name),
   )
@@ -180,7 +186,7 @@ function encodingFor(header: string | string[] | undefined): Encoding {
 }
 
 function hasTag(header: string | undefined, etag: string): boolean {
-  return (header ?? '').split(',').some((each) => {
+  return listIn(header).some((each) => {
     const tag = each.trim().replace(/^W\//, '')
     return tag === etag || tag === '*'
   })

@@ -8,12 +8,14 @@ export class Via {
   /** For a message that came in HTTP/1.1, as answers of backends do. */
   readonly line: string
   readonly #oldLine: string
-  readonly #name: string
+  /** A hop of its own: its name behind a protocol. */
+  readonly #own: RegExp
 
   constructor(name: string) {
     this.line = `1.1 ${name}`
     this.#oldLine = `1.0 ${name}`
-    this.#name = name.toLowerCase()
+    const spelled = name.toLowerCase().replaceAll('.', '\\.')
+    this.#own = new RegExp(`(?:^|,)[ \\t]*[^\\s,]+[ \\t]+${spelled}(?=[\\s,]|$)`, 'g')
   }
 
   /** The line for a request that came in this version of HTTP. */
@@ -23,18 +25,12 @@ export class Via {
 
   /** Whether a request with this `Via` has come by more than once. */
   isLoop(passed: string): boolean {
-    const hops = passed.replace(/\([^()]*\)/g, '').split(',')
-    const own = hops.filter((hop) => nameIn(hop) === this.#name)
-    return own.length > mostPasses
+    const own = passed
+      .toLowerCase()
+      .replace(/\([^()]*\)/g, '')
+      .match(this.#own)
+    return own !== null && own.length > mostPasses
   }
-}
-
-/** The name in one part of a `Via`, behind the protocol. */
-function nameIn(hop: string): string | undefined {
-  return hop
-    .trim()
-    .split(/[ \t]+/, 2)[1]
-    ?.toLowerCase()
 }
 
 export function looped(): Refusal {
