@@ -41,13 +41,17 @@ function cookieNameFor({ isHttps }: Pick<BrowserOrigin, 'isHttps'>): string {
   return isHttps ? `__Host-${consoleCookie}` : consoleCookie
 }
 
+/** The most cookies of one name that are looked at. Any server on another port of the host may have set one, too. */
+const mostCookies = 8
+
 /** The values of the console's cookies in a request. */
 export function cookiesIn(header: string | undefined, visit: BrowserOrigin): string[] {
-  const name = cookieNameFor(visit)
-  return (header ?? '').split(';').flatMap((part) => {
-    const [label = '', value = ''] = part.trim().split('=', 2)
-    return label === name ? [value] : []
-  })
+  const ofConsole = new RegExp(`(?:^|;)\\s*${cookieNameFor(visit)}=([^;=]*)`, 'g')
+  const values: string[] = []
+  for (const [, value = ''] of (header ?? '').matchAll(ofConsole)) {
+    if (values.push(value.trim()) === mostCookies) break
+  }
+  return values
 }
 
 /** The `Set-Cookie` of a session; with no value and no time it takes the cookie away. */

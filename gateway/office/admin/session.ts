@@ -18,9 +18,6 @@ const idleMs = 3_600_000
 /** The time after which the cookie is renewed. */
 const renewAfterMs = 60_000
 
-/** The most cookies of one name that are looked at. Any server on another port of the host may have set one, too. */
-const mostCookies = 8
-
 type Holder = Readonly<Operator & { signatureOf: Hmac; secretOf: Hmac }>
 
 /**
@@ -61,7 +58,7 @@ export class Sessions {
     secret: string,
   ): Readonly<{ session: Session; cookie?: string }> | undefined {
     const nowMs = this.#clock()
-    for (const cookie of cookies.slice(0, mostCookies)) {
+    for (const cookie of cookies) {
       for (const holder of this.#holders) {
         const session = sessionIn(cookie, holder)
         if (!session || !isSame(secret, holder.secretOf(boundOf(session)))) continue
