@@ -4,7 +4,7 @@ export const lanes = {
   quick: files(`
     shared/values  shared/requests  shared/log  support/openapi  support/openapi-requests  walls
     backend/interface/animals  backend/interface/requests
-    gateway/way  gateway/paths  gateway/advisories  gateway/deprecation  gateway/odd-answers  gateway/acts/as-real
+    gateway/way  gateway/paths  gateway/reading-costs  gateway/advisories  gateway/deprecation  gateway/odd-answers  gateway/acts/as-real
     gateway/authenticate/keys  gateway/authenticate/strangers  gateway/keys/import  gateway/keys/directory
     gateway/admit/bans  gateway/stores/in-a-file  gateway/exceptions/operations
     gateway/config/variables  gateway/config/mistakes  gateway/config/edit
@@ -22,7 +22,9 @@ export const alone = files('faults/exact')
 /** Files that measure the process in which they run. */
 export const ownProcess = [
   ...alone,
-  ...files('gateway/admin/stops  gateway/config/yaml-cost  gateway/traces/sending'),
+  ...files(
+    'gateway/admin/stops  gateway/config/yaml-cost  gateway/reading-costs  gateway/traces/sending',
+  ),
 ]
 
 function files(names) {
