@@ -85,6 +85,7 @@ function refusedRequests(auth: string): Record<string, Record<string, string>> {
       'a long query': `GET /v1/x?${'x'.repeat(8_200)} HTTP/1.1\r\n${host}${auth}\r\n`,
     },
     '431 headers_too_large': {
+      'a Connection of many names': `${get}Connection: close${', a'.repeat(340)}\r\n\r\n`,
       'more than a hundred headers': `GET /v1/x HTTP/1.1\r\n${host}${'X: y\r\n'.repeat(99)}${auth}\r\n`,
       'a key behind thousands of headers': `GET /v1/x HTTP/1.1\r\n${host}${'a:b\r\n'.repeat(2_100)}${auth}\r\n`,
       'more than 16 KiB of headers': `GET /v1/x HTTP/1.1\r\n${host}X: ${'y'.repeat(16_384)}\r\n\r\n`,

@@ -12,7 +12,7 @@ import { framingFault } from '../../gateway/front/http/framing.ts'
 import { lenienceOf } from '../../gateway/front/http/lenience.ts'
 import { PageFile } from '../../gateway/front/http/page-files.ts'
 import { pathFinder } from '../../gateway/front/http/path-finder.ts'
-import { pathMatcher, plainTarget } from '../../gateway/front/http/paths.ts'
+import { patternTest, plainTarget, readingsOf } from '../../gateway/front/http/paths.ts'
 import { tokenSource } from '../../gateway/front/http/token-source.ts'
 import { Via } from '../../gateway/front/http/via.ts'
 import { unverified } from '../../gateway/front/jwt/form.ts'
@@ -93,7 +93,7 @@ const operation = (path: string) => ({
   ...{ brownouts: [], extensions: [] },
 })
 const patterns = ['/v1/{a}/{b}', '/v1/{a}/x/{b}', '/v1/*']
-const matches = pathMatcher(patterns)
+const matches = patternTest(patterns)
 const routeAt = pathFinder([...patterns, '/{a}/a/{b}/a'].map((path) => ({ path })))
 const deprecated = deprecationFinder(patterns.map(operation))
 const deprecatedInApp = deprecationFinder(patterns.map(operation), lenient)
@@ -162,7 +162,9 @@ export const readers: readonly Reader[] = [
     plainTarget('/')
     return plainTarget(`/${text}`)
   }),
-  reader('pathMatcher', `${http}/paths.ts`, ofTarget, 'pets/', (text) => matches(`/v1/${text}`)),
+  reader('patternTest', `${http}/paths.ts`, ofTarget, 'pets/', (text) =>
+    readingsOf(`/v1/${text}`).some(matches),
+  ),
   reader('pathFinder', `${http}/path-finder.ts`, ofTarget, 'pets/', (text) => routeAt(`/${text}`)),
   reader('deprecationFinder', `${front}/config/deprecations.ts`, ofTarget, 'pets/', (text) =>
     deprecated('OPTIONS', `/v1/${text}`, undefined),
@@ -204,7 +206,7 @@ export const readers: readonly Reader[] = [
   reader('prefersProblems, as much as it reads', 'shared/problem.ts', 512, 'a/b, ', (text) =>
     prefersProblems(`a;${text}`.slice(0, 512)),
   ),
-  reader('headersForBackend: Connection', `${forwarding}/headers.ts`, ofHeaders, longName, (text) =>
+  reader('headersForBackend: Connection', `${forwarding}/headers.ts`, 1_024, longName, (text) =>
     headersForBackend(request({ connection: text }), false),
   ),
   reader(

@@ -27,8 +27,8 @@ const severalTypes = 'it has several Content-Type headers, and not all are media
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Record<string, string | string[]>
 
-/** The most names of a `Connection` that are read: more headers than a request may have. */
-const mostNamed = 256
+/** The most names of a `Connection` that are read: more than fit into that of a request (framing.ts). */
+const mostNamed = 513
 
 /** Caches by spelled name whether a header may pass. All requests together use few spellings. */
 const isPassedOn = new BoundedMap<boolean>(1_000)

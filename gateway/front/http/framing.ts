@@ -3,9 +3,10 @@ import { withCommas } from '../../../shared/commas.ts'
 import { Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { usualMethods } from './methods.ts'
 
-/** The most headers of a request, and the most characters of its target. */
+/** The most headers of a request, and the most characters of its target and of its Connection. */
 const mostHeaders = 100
 const longestTarget = 8_192
+const longestConnection = 1_024
 
 const hostPattern = /^(?:[\w~-]+(?:\.[\w~-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
@@ -18,6 +19,8 @@ export function framingFault(request: IncomingMessage): Refusal | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return fault('http_version_not_supported')
   if (rawHeaders.length > 2 * mostHeaders) return fault('headers_too_large')
   if (url.length > longestTarget) return fault('uri_too_long')
+  // All headers that it names are left out, and each name takes its time.
+  if ((headers.connection?.length ?? 0) > longestConnection) return fault('headers_too_large')
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined) {
     if (httpVersion === '1.0') return fault('invalid_request', framings.oldChunks)
