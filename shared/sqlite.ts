@@ -8,15 +8,17 @@ export type { Database, Statement } from 'better-sqlite3'
 const openTimeoutMs = 5_000
 
 export type SqliteOptions = Readonly<{
-  /** Step n migrates version n to n + 1. There is no way back, and a released step is never edited. */
-  migrations: readonly string[]
+  /** The statements that make the tables in a new file. */
+  tables: string
+  /** The number of their layout. A file of another one is refused. */
+  format: number
   /** The longest that a statement, and with it the whole process, waits for another process's lock. */
   busyTimeoutMs: number
 }>
 
 /**
- * Opens a file, creates or migrates its tables, and makes commits durable when they return. Throws an error with a
- * sentence for the operator if that fails.
+ * Opens a file, makes the tables of a new one, and makes commits durable when they return. Throws an error with a sentence
+ * for the operator if that fails.
  */
 export function openSqlite(file: string, options: SqliteOptions): Sqlite.Database {
   const started = performance.now()
@@ -76,14 +78,15 @@ export function rowOf<Row>(row: Row | undefined): Row {
   return row
 }
 
-function open(file: string, { migrations, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
+function open(file: string, { tables, format, busyTimeoutMs }: SqliteOptions): Sqlite.Database {
   if (file !== ':memory:') makePrivate(file)
   const database = new Sqlite(file, { timeout: openTimeoutMs })
   try {
-    requireKnownVersion(database, migrations)
+    const fault = formatFault(database, format)
+    if (fault !== undefined) throw new Error(fault)
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = FULL')
-    database.transaction(migrate).immediate(database, migrations)
+    database.transaction(makeTables).immediate(database, tables, format)
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return database
   } catch (error) {
@@ -97,17 +100,21 @@ function sleep(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-function migrate(database: Sqlite.Database, migrations: readonly string[]): void {
-  const version = requireKnownVersion(database, migrations)
-  for (const step of migrations.slice(version)) database.exec(step)
-  database.pragma(`user_version = ${migrations.length}`)
+/** What to do about a file of another format; `undefined` if it has this one, or is new. Changes nothing. */
+export function formatFault(database: Sqlite.Database, format: number): string | undefined {
+  const found = Number(database.pragma('user_version', { simple: true }))
+  if (found === format || (found === 0 && isEmpty(database))) return undefined
+  return (
+    `it has format ${found}, and this version of the program knows format ${format} alone: start the version that wrote ` +
+    'it, or name another file'
+  )
 }
 
-function requireKnownVersion(database: Sqlite.Database, migrations: readonly string[]): number {
-  const version = Number(database.pragma('user_version', { simple: true }))
-  if (version <= migrations.length) return version
-  throw new Error(
-    `it was written by a newer version of this program (its format is ${version}, this program ` +
-      `knows up to ${migrations.length}). Install the newer version again.`,
-  )
+function makeTables(database: Sqlite.Database, tables: string, format: number): void {
+  // Another process may have made them meanwhile.
+  if (isEmpty(database)) database.exec(`${tables} PRAGMA user_version = ${format}`)
+}
+
+function isEmpty(database: Sqlite.Database): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
 }

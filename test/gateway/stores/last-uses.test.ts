@@ -8,9 +8,6 @@ import { listKeys } from '../../../gateway/office/operations/keys/list.ts'
 import { placeIn } from '../../../gateway/office/operations/keys/place.ts'
 import { Listed } from '../../../gateway/office/operations/listed.ts'
 import { LastUses } from '../../../gateway/front/counts/last-uses.ts'
-import { migrations, openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
-import { openSqlite } from '../../../shared/sqlite.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
 import { lastUseViews } from '../../support/redis-stores.ts'
@@ -257,20 +254,3 @@ function operationsOn({ config, stores }: Gateway, clock: () => number) {
 function iso(ms: number): string {
   return new Date(ms).toISOString()
 }
-
-t.test('a file from before there were last uses gets their table', async (t) => {
-  const file = join(folderOf(t), 'gateway.db')
-  const before = openSqlite(file, {
-    migrations: migrations.slice(
-      0,
-      migrations.findIndex((step) => step.includes('lastUses')),
-    ),
-    busyTimeoutMs: 100,
-  })
-  before.close()
-  const database = openGatewayFile(file)
-  t.teardown(() => database.close())
-  const store = embeddedLastUses(database)
-  await store.note([{ key: 'a', mark: 'm', atMs: 5 }], 5)
-  t.strictSame(await store.of(['a']), [new Map([['m', 5]])])
-})

@@ -3,10 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { requireGatewayFile } from './gateway-file.ts'
 import { newFile } from './new-file.ts'
 
-/**
- * Copies a gateway's file at one moment, journal included, to a new file; gives its size in bytes. The
- * format stays the same, so the version that wrote the file can read the backup.
- */
+/** Copies a gateway's file at one moment, journal included, to a new file; gives its size in bytes. */
 export function backupFile(file: string, to: string): number {
   requireGatewayFile(file)
   const written = newFile(to)

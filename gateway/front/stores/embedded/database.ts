@@ -1,184 +1,174 @@
 import { openSqlite, type Database } from '../../../../shared/sqlite.ts'
 import { permissionFault } from './permission.ts'
 
-/** The tables of the gateway's file, step by step from an empty one. */
-export const migrations: readonly string[] = [
-  `CREATE TABLE keys (
-     id TEXT PRIMARY KEY,
-     version INTEGER NOT NULL UNIQUE,
-     record TEXT NOT NULL
-   ) STRICT;
-   CREATE TABLE secrets (
-     hash TEXT PRIMARY KEY,
-     keyId TEXT NOT NULL REFERENCES keys (id)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE quotas (
-     quota TEXT PRIMARY KEY,
-     keepUntilMs INTEGER NOT NULL,
-     state TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID;
-   CREATE INDEX quotasByEnd ON quotas (keepUntilMs);
-   CREATE TABLE orders (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     leftAtMs INTEGER NOT NULL,
-     what TEXT NOT NULL,
-     quota TEXT NOT NULL,
-     key TEXT NOT NULL,
-     untilMs INTEGER NOT NULL
-   ) STRICT;
-   CREATE TABLE ordersDone (seq INTEGER NOT NULL) STRICT;
-   INSERT INTO ordersDone VALUES (0);`,
-  `CREATE TABLE tallies (
-     day INTEGER NOT NULL,
-     key TEXT NOT NULL,
-     what TEXT NOT NULL,
-     count INTEGER NOT NULL,
-     lastMs INTEGER NOT NULL,
-     PRIMARY KEY (day, key, what)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE audit (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     atMs INTEGER NOT NULL,
-     subject TEXT NOT NULL,
-     entry TEXT NOT NULL
-   ) STRICT;
-   CREATE INDEX auditBySubject ON audit (subject, seq);`,
-  `CREATE TABLE journal (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     states TEXT NOT NULL
-   ) STRICT;
-   UPDATE quotas SET state =
-     json_extract(state, '$.minute') || ',' || json_extract(state, '$.minuteUsed') || ',' ||
-     json_extract(state, '$.day') || ',' || json_extract(state, '$.dayUsed') || ',' ||
-     json_extract(state, '$.dayGivenBack') || ',' || json_extract(state, '$.generation') ||
-     iif(json_array_length(state, '$.conducts') > 0, ',' || json_extract(state, '$.conducts'), '')
-   WHERE json_valid(state) AND json_type(state) = 'object';`,
-  `CREATE TABLE imports (owner TEXT NOT NULL, aliveAtMs INTEGER NOT NULL) STRICT;
-   CREATE TABLE pending (
-     firstVersion INTEGER PRIMARY KEY,
-     lastVersion INTEGER NOT NULL
-   ) STRICT;
-   CREATE TABLE batches (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     id TEXT NOT NULL UNIQUE
-   ) STRICT;`,
-  `CREATE TABLE refusals (
-     key TEXT NOT NULL,
-     minute INTEGER NOT NULL,
-     code TEXT NOT NULL,
-     reason TEXT NOT NULL,
-     count INTEGER NOT NULL,
-     "limit" INTEGER NOT NULL,
-     used INTEGER NOT NULL,
-     PRIMARY KEY (key, minute, code, reason)
-   ) STRICT, WITHOUT ROWID;
-   CREATE INDEX refusalsByMinute ON refusals (minute);`,
-  `CREATE TABLE lastUses (
-     key TEXT PRIMARY KEY,
-     uses TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
-   INSERT INTO lined VALUES (0);`,
-  `CREATE TABLE peakQuotas (
-     id INTEGER PRIMARY KEY,
-     quota TEXT NOT NULL UNIQUE,
-     lastDay INTEGER NOT NULL
-   ) STRICT;
-   CREATE TABLE peaks (
-     day INTEGER NOT NULL,
-     id INTEGER NOT NULL,
-     minute INTEGER NOT NULL,
-     used INTEGER NOT NULL,
-     refusedByMinute INTEGER NOT NULL,
-     refusedByDay INTEGER NOT NULL,
-     PRIMARY KEY (day, id)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE swaps (
-     upstream TEXT NOT NULL,
-     id TEXT NOT NULL,
-     version INTEGER NOT NULL,
-     round INTEGER NOT NULL,
-     course TEXT NOT NULL,
-     askedAtMs INTEGER NOT NULL,
-     PRIMARY KEY (upstream, id)
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE swapCounts (
-     upstream TEXT NOT NULL,
-     id TEXT NOT NULL,
-     teller TEXT NOT NULL,
-     counts TEXT NOT NULL,
-     PRIMARY KEY (upstream, id, teller)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE ledgerDays (day INTEGER PRIMARY KEY, chunks INTEGER NOT NULL) STRICT;
-   CREATE TABLE ledgerChunks (
-     day INTEGER NOT NULL,
-     number INTEGER NOT NULL,
-     data BLOB NOT NULL,
-     PRIMARY KEY (day, number)
-   ) STRICT;
-   CREATE TABLE ledgerBegan (day INTEGER NOT NULL) STRICT;`,
-  `CREATE TABLE notices (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     address TEXT NOT NULL,
-     id TEXT NOT NULL,
-     addedAtMs INTEGER NOT NULL,
-     dueMs INTEGER,
-     item TEXT NOT NULL,
-     UNIQUE (address, id)
-   ) STRICT;
-   CREATE INDEX noticesByDue ON notices (address, dueMs);
-   CREATE INDEX noticesByAge ON notices (address);
-   CREATE TABLE noticesTold (
-     id TEXT PRIMARY KEY,
-     untilMs INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID;
-   CREATE INDEX noticesToldByEnd ON noticesTold (untilMs);
-   CREATE TABLE noticeStates (
-     subject TEXT PRIMARY KEY,
-     state TEXT NOT NULL,
-     teller TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID;
-   CREATE TABLE noticeAddresses (
-     address TEXT PRIMARY KEY,
-     queued INTEGER NOT NULL DEFAULT 0,
-     dropped INTEGER NOT NULL DEFAULT 0,
-     ended TEXT,
-     endedAtMs INTEGER
-   ) STRICT, WITHOUT ROWID;
-   CREATE TRIGGER noticeCameIn AFTER INSERT ON notices BEGIN
-     INSERT INTO noticeAddresses (address, queued) VALUES (new.address, 1)
-       ON CONFLICT DO UPDATE SET queued = queued + 1;
-   END;
-   CREATE TRIGGER noticeWentOut AFTER DELETE ON notices BEGIN
-     UPDATE noticeAddresses SET queued = queued - 1 WHERE address = old.address;
-   END;`,
-  `CREATE TABLE store (epoch TEXT NOT NULL) STRICT;
-   INSERT INTO store VALUES (lower(hex(randomblob(16))));`,
-  `ALTER TABLE orders RENAME TO commands;
-   ALTER TABLE commands RENAME COLUMN leftAtMs TO atMs;
-   ALTER TABLE ordersDone RENAME TO commandsDone;`,
-  `ALTER TABLE peaks RENAME COLUMN minute TO mostMinute;
-   ALTER TABLE peaks RENAME COLUMN used TO mostDay;
-   CREATE TABLE optionalPeaks (
-     day INTEGER NOT NULL,
-     id INTEGER NOT NULL,
-     name TEXT NOT NULL,
-     most INTEGER NOT NULL,
-     refused INTEGER NOT NULL,
-     PRIMARY KEY (day, id, name)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE recentRefusals (
-     by TEXT NOT NULL,
-     place INTEGER NOT NULL,
-     lastMs INTEGER NOT NULL,
-     count INTEGER NOT NULL,
-     hashes BLOB NOT NULL,
-     answers BLOB NOT NULL,
-     PRIMARY KEY (by, place)
-   ) STRICT;
-   CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);`,
-]
+/** The layout of a gateway's file: a changed one takes the next number. */
+export const format = 17
+
+const tables = `
+  CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    version INTEGER NOT NULL UNIQUE,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE secrets (
+    hash TEXT PRIMARY KEY,
+    keyId TEXT NOT NULL REFERENCES keys (id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE quotas (
+    quota TEXT PRIMARY KEY,
+    keepUntilMs INTEGER NOT NULL,
+    state TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX quotasByEnd ON quotas (keepUntilMs);
+  CREATE TABLE commands (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    atMs INTEGER NOT NULL,
+    what TEXT NOT NULL,
+    quota TEXT NOT NULL,
+    key TEXT NOT NULL,
+    untilMs INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE commandsDone (seq INTEGER NOT NULL) STRICT;
+  INSERT INTO commandsDone VALUES (0);
+  CREATE TABLE tallies (
+    day INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    what TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    lastMs INTEGER NOT NULL,
+    PRIMARY KEY (day, key, what)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    atMs INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    entry TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX auditBySubject ON audit (subject, seq);
+  CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    states TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE imports (owner TEXT NOT NULL, aliveAtMs INTEGER NOT NULL) STRICT;
+  CREATE TABLE pending (
+    firstVersion INTEGER PRIMARY KEY,
+    lastVersion INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE batches (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE
+  ) STRICT;
+  CREATE TABLE refusals (
+    key TEXT NOT NULL,
+    minute INTEGER NOT NULL,
+    code TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    "limit" INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (key, minute, code, reason)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX refusalsByMinute ON refusals (minute);
+  CREATE TABLE lastUses (
+    key TEXT PRIMARY KEY,
+    uses TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
+  INSERT INTO lined VALUES (0);
+  CREATE TABLE peakQuotas (
+    id INTEGER PRIMARY KEY,
+    quota TEXT NOT NULL UNIQUE,
+    lastDay INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE peaks (
+    day INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    mostMinute INTEGER NOT NULL,
+    mostDay INTEGER NOT NULL,
+    refusedByMinute INTEGER NOT NULL,
+    refusedByDay INTEGER NOT NULL,
+    PRIMARY KEY (day, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE swaps (
+    upstream TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    course TEXT NOT NULL,
+    askedAtMs INTEGER NOT NULL,
+    PRIMARY KEY (upstream, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE swapCounts (
+    upstream TEXT NOT NULL,
+    id TEXT NOT NULL,
+    teller TEXT NOT NULL,
+    counts TEXT NOT NULL,
+    PRIMARY KEY (upstream, id, teller)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE ledgerDays (day INTEGER PRIMARY KEY, chunks INTEGER NOT NULL) STRICT;
+  CREATE TABLE ledgerChunks (
+    day INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (day, number)
+  ) STRICT;
+  CREATE TABLE ledgerBegan (day INTEGER NOT NULL) STRICT;
+  CREATE TABLE notices (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    address TEXT NOT NULL,
+    id TEXT NOT NULL,
+    addedAtMs INTEGER NOT NULL,
+    dueMs INTEGER,
+    item TEXT NOT NULL,
+    UNIQUE (address, id)
+  ) STRICT;
+  CREATE INDEX noticesByDue ON notices (address, dueMs);
+  CREATE INDEX noticesByAge ON notices (address);
+  CREATE TABLE noticesTold (
+    id TEXT PRIMARY KEY,
+    untilMs INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX noticesToldByEnd ON noticesTold (untilMs);
+  CREATE TABLE noticeStates (
+    subject TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    teller TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE noticeAddresses (
+    address TEXT PRIMARY KEY,
+    queued INTEGER NOT NULL DEFAULT 0,
+    dropped INTEGER NOT NULL DEFAULT 0,
+    ended TEXT,
+    endedAtMs INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER noticeCameIn AFTER INSERT ON notices BEGIN
+    INSERT INTO noticeAddresses (address, queued) VALUES (new.address, 1)
+      ON CONFLICT DO UPDATE SET queued = queued + 1;
+  END;
+  CREATE TRIGGER noticeWentOut AFTER DELETE ON notices BEGIN
+    UPDATE noticeAddresses SET queued = queued - 1 WHERE address = old.address;
+  END;
+  CREATE TABLE store (epoch TEXT NOT NULL) STRICT;
+  INSERT INTO store VALUES (lower(hex(randomblob(16))));
+  CREATE TABLE optionalPeaks (
+    day INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    most INTEGER NOT NULL,
+    refused INTEGER NOT NULL,
+    PRIMARY KEY (day, id, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE recentRefusals (
+    by TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    lastMs INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    hashes BLOB NOT NULL,
+    answers BLOB NOT NULL,
+    PRIMARY KEY (by, place)
+  ) STRICT;
+  CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);`
 
 /** How long a change may wait for the lock of another process. */
 const busyTimeoutMs = 100
@@ -210,7 +200,7 @@ export function othersWrite(): Promise<void> {
 /** Opens a gateway's file; throws a sentence for the operator if that fails. */
 export function openGatewayFile(file: string): Database {
   try {
-    const database = openSqlite(file, { migrations, busyTimeoutMs })
+    const database = openSqlite(file, { tables, format, busyTimeoutMs })
     database.pragma(`cache_size = -${cacheKb}`)
     // To remove a key, SQLite would read all secrets for one that refers to it: minutes for an import of 100,000 keys.
     database.pragma('foreign_keys = OFF')

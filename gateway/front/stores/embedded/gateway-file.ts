@@ -1,19 +1,19 @@
 import { existsSync, statSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import type { Database } from '../../../../shared/sqlite.ts'
+import { formatFault, type Database } from '../../../../shared/sqlite.ts'
+import { format } from './database.ts'
 import { permissionFault } from './permission.ts'
 
 const tables = ['keys', 'secrets', 'quotas']
 
-/** Throws a sentence unless the file exists and a gateway made it: other programs' files must not get our tables. */
+const isNone = "isn't a gateway's store"
+
+/** Throws a sentence unless the file exists and a gateway of this format made it: other files must not get our tables. */
 export function requireGatewayFile(file: string): void {
   if (!existsSync(file)) throw new Error(`${file} doesn't exist`)
   if (!statSync(file).isFile()) throw new Error(`${file} isn't a file`)
-  if (isGatewayFile(file)) return
-  const why = permissionFault(file)
-  throw new Error(
-    why === undefined ? `${file} isn't a gateway's store` : `${file} can't be used: ${why}`,
-  )
+  const fault = faultOf(file)
+  if (fault !== undefined) throw new Error(`${file} ${fault}`)
 }
 
 /**
@@ -26,16 +26,19 @@ export function openToInspect(file: string): Database {
   return database
 }
 
-function isGatewayFile(file: string): boolean {
+function faultOf(file: string): string | undefined {
   try {
     const database = openToInspect(file)
     try {
       const names = database.prepare<[], string>('SELECT name FROM sqlite_master').pluck().all()
-      return tables.every((name) => names.includes(name))
+      if (!tables.every((name) => names.includes(name))) return isNone
+      const fault = formatFault(database, format)
+      return fault && `can't be used: ${fault}`
     } finally {
       database.close()
     }
   } catch {
-    return false
+    const why = permissionFault(file)
+    return why === undefined ? isNone : `can't be used: ${why}`
   }
 }

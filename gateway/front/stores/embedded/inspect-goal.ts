@@ -53,29 +53,23 @@ export function inUseSentence(file: string): string {
   return `a gateway counts in ${file}: stop it first. Nothing was written`
 }
 
-/** A summary of the file's content; an older version may have written it, with fewer tables. */
+/** A summary of the file's content. */
 function contentsOf(database: Database, nowMs: number): string[] {
-  const tables = new Set(
-    database.prepare<[], string>('SELECT name FROM sqlite_master').pluck().all(),
-  )
   const count = (table: string): number =>
-    tables.has(table)
-      ? (database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0)
-      : 0
+    database.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0
   return [
     ...counted(count('keys'), 'key', 'keys'),
-    ...counted(quotasIn(database, tables, nowMs), 'quota', 'quotas'),
+    ...counted(quotasIn(database, nowMs), 'quota', 'quotas'),
     ...counted(count('tallies'), 'tally of usage', 'tallies of usage'),
     ...counted(count('audit'), 'line of audit', 'lines of audit'),
   ]
 }
 
 /** The number of quotas that still matter, in the table and in the journal. */
-function quotasIn(database: Database, tables: ReadonlySet<string>, nowMs: number): number {
+function quotasIn(database: Database, nowMs: number): number {
   const names = database
     .prepare<number, string>('SELECT quota FROM quotas WHERE keepUntilMs > ?')
     .pluck()
     .all(nowMs)
-  const pending = tables.has('journal') ? pendingIn(database, nowMs).keys() : []
-  return new Set([...names, ...pending]).size
+  return new Set([...names, ...pendingIn(database, nowMs).keys()]).size
 }

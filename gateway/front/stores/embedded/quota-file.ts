@@ -156,22 +156,13 @@ function writesOf(database: Database) {
   return { append, moveToTable, forget, enqueue }
 }
 
-/**
- * A quota's name in the journal: plain, which an older version reads as well, or as JSON if a plain name
- * could be misread. Apps count under names that strangers choose.
- */
+/** A quota's name in the journal: plain, or as JSON if that could be misread. Apps count under names that strangers choose. */
 function nameInJournal(quota: string): string {
   return /[\t\n"]/.test(quota) ? JSON.stringify(quota) : quota
 }
 
-/** Reads a name of the journal. A plain name of an older version may begin with a quotation mark, too. */
 function nameFromJournal(text: string): string {
-  if (!text.startsWith('"')) return text
-  try {
-    return String(JSON.parse(text))
-  } catch {
-    return text
-  }
+  return text.startsWith('"') ? String(JSON.parse(text)) : text
 }
 
 /**
