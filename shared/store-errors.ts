@@ -8,9 +8,6 @@ export class StoreUnavailable extends Error {}
 /** Thrown where a store wasn't even asked, because of an outage: nothing was changed. */
 export class StoreNotAsked extends StoreUnavailable {}
 
-/** Thrown for a change that waits until no gateway of a former version uses the store. The message is for operators. */
-export class UpgradeUnderWay extends Error {}
-
 /**
  * Thrown by a store in which something isn't as Tollgate writes it, so that no waiting helps. The message is for operators;
  * `cause` is the error of the technology.

@@ -69,7 +69,12 @@ export async function openFront(options: FrontOptions): Promise<Front> {
   if (!providedStores) closers.add(() => stores.close())
   const isMet = { now: () => false }
   closers.add(logStoreAtStart({ stores, isMet: () => isMet.now(), log }))
-  await stores.ready()
+  try {
+    await stores.ready()
+  } catch (error) {
+    await closers.close()
+    throw error
+  }
   const nameOfStore = storeName(config.store)
   const listening: Listening = { by: undefined }
   const opening: Opening = {

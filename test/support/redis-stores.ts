@@ -3,9 +3,10 @@ import type { RedisSettings, StoreSettings } from '../../gateway/front/config/co
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
 import { redisFleet, type RedisFleet } from '../../gateway/front/stores/redis/fleet.ts'
+import { RedisFormat } from '../../gateway/front/stores/redis/format.ts'
 import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
-import { redisQuotas, type RedisQuotaOptions } from '../../gateway/front/stores/redis/quota.ts'
+import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { TwoViews } from '../contracts/keys.ts'
 import type { LastUseViews } from '../contracts/last-uses.ts'
 import type { LedgerViews } from '../contracts/ledger.ts'
@@ -43,7 +44,9 @@ export async function keyViews(
   prefix = 'keys:',
 ): Promise<TwoViews> {
   return twoViews(t, settings, (connection) => {
-    const store = new RedisKeys({ connection, prefix, timeoutMs })
+    const format = new RedisFormat(connection, prefix)
+    format.guard()
+    const store = new RedisKeys({ connection, prefix, timeoutMs, format })
     t.teardown(() => store.close())
     return store
   })
@@ -53,15 +56,12 @@ export async function keyViews(
 export async function movableQuotas(
   t: Test,
   settings: RedisSettings,
-  { prefix = 'quotas:', format }: Partial<Pick<RedisQuotaOptions, 'prefix' | 'format'>> = {},
+  prefix = 'quotas:',
 ): Promise<MovableStore> {
   let now = 0
   const open = async () => {
     const connection = await connectionTo(t, settings)
-    const store = redisQuotas({
-      ...{ connection, prefix, timeoutMs, format },
-      testClock: () => now,
-    })
+    const store = redisQuotas({ connection, prefix, timeoutMs, testClock: () => now })
     t.teardown(() => store.close())
     return store
   }

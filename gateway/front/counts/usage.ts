@@ -27,10 +27,7 @@ export type Usage = Readonly<{
   beyond?: number
   /** By reason: the code of the refusal. */
   refused: Readonly<Record<string, number>>
-  /**
-   * The refusals by a limit, by the window that was used up; of an optional window only if there are any. Refusals of
-   * earlier versions are in `refused` only.
-   */
+  /** The refusals by a limit, by the window that was used up; of an optional window only if there are any. */
   windows: Readonly<ByName<number>>
   /** By class of status, such as `2xx`, refusals included. */
   answers: Readonly<Record<string, number>>

@@ -40,10 +40,7 @@ export function isRareFigure(kind: string | undefined): kind is RareFigure {
   return rareFigures.some((name) => name === kind)
 }
 
-/**
- * Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. By the names of the others,
- * former versions don't take them for points.
- */
+/** Tallied amounts: the points of admitted requests are their number, and `more`, and not `less`. */
 export const pointTallies = {
   more: 'points more',
   less: 'points less',

@@ -1,6 +1,6 @@
 /**
  * The end of a ban says whose it is: an operator's ends with a whole second, an earned one never does. So callers and
- * operators are told the kind from every gateway's memory, and no store, message or older gateway needs another field.
+ * operators are told the kind from every gateway's memory, and no store or message needs another field.
  */
 export function isEarned(untilMs: number): boolean {
   return untilMs % 1_000 !== 0

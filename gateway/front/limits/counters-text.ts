@@ -1,13 +1,10 @@
-import { newCounters, numberOf, type Counters } from './counters.ts'
-import { recount } from './recount.ts'
+import { numberOf, type Counters } from './counters.ts'
 import {
   briefWindows,
   dayMs,
   dayWindow,
   lengthOfAllMarks,
   lengthOfSteadyMarks,
-  minuteMs,
-  numberAt,
   steadyWindows,
   type Window,
 } from '../../../shared/windows.ts'
@@ -43,40 +40,13 @@ export function inADay({ lengthMs = dayMs }: Pick<Window, 'lengthMs'>): number {
 /** The numbers of a text of counters; the shorter form lacks the brief windows. */
 const lengthsOfText = [lengthOfSteadyMarks + 4, lengthOfAllMarks + 4]
 
-/**
- * Counters from the numbers of their text; `undefined` if it isn't one. Former counters don't know the day on which months
- * begin.
- */
-export function countersFrom(
-  numbers: readonly number[],
-  { monthFrom = 1 }: Readonly<{ monthFrom?: number }> = {},
-): Counters | undefined {
-  if (areFormer(numbers)) return formerCounters(numbers, monthFrom)
+/** Counters from the numbers of their text; `undefined` if it isn't one. */
+export function countersFrom(numbers: readonly number[]): Counters | undefined {
   if (!lengthsOfText.includes(numbers.length) || !numbers.every(Number.isSafeInteger))
     return undefined
-  const [total = 0, generation = 0, from = 1, day = 0, ...marks] = numbers
+  const [total = 0, generation = 0, monthFrom = 1, day = 0, ...marks] = numbers
   for (const window of marks.length > lengthOfSteadyMarks ? inOrderOfMarks : steadyWindows) {
     marks[window.at] = (marks[window.at] ?? 0) + day * inADay(window)
   }
-  return { total, marks, monthFrom: from, generation }
-}
-
-export function areFormer(numbers: readonly number[]): boolean {
-  return numbers.length === lengthOfFormerText
-}
-
-/** Counters of format 1 knew a minute and a day: "minute,used,day,used,givenBack,generation". */
-const lengthOfFormerText = 6
-
-/** Longer windows have counted what their latest part has: nobody knows more. */
-function formerCounters(numbers: readonly number[], monthFrom: number): Counters | undefined {
-  if (!numbers.every(Number.isSafeInteger)) return undefined
-  const [minute = 0, ofMinute = 0, day = 0, ofDay = 0, givenBack = 0, generation = 0] = numbers
-  const counters = { ...newCounters(), monthFrom, generation }
-  recount(counters, (window) =>
-    (window.lengthMs ?? dayMs) < dayMs
-      ? { number: numberAt(window, minute * minuteMs), counted: ofMinute, givenBack: 0 }
-      : { number: numberAt(window, day * dayMs, monthFrom), counted: ofDay, givenBack },
-  )
-  return counters
+  return { total, marks, monthFrom, generation }
 }

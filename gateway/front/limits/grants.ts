@@ -4,7 +4,6 @@ import {
   byLimit,
   dayWindow,
   limitName,
-  minuteMs,
   numberAt,
   windowOf,
   windows,
@@ -108,11 +107,5 @@ function lastDayOf({ each }: QuotaGrants): number {
 export function grantsFrom(value: unknown, monthFrom: number): QuotaGrants | undefined {
   const { each } = (value ?? {}) as Readonly<{ each?: unknown }>
   if (!Array.isArray(each)) return undefined
-  return grantsOf(each.map(upgraded), monthFrom)
-}
-
-/** Grants of format 1 had the number of their minute. */
-function upgraded(grant: QuotaGrants['each'][number] & { minute?: number }) {
-  const { minute } = grant
-  return minute === undefined ? grant : { ...grant, atMs: minute * minuteMs }
+  return grantsOf(each, monthFrom)
 }

@@ -39,7 +39,7 @@ export function pointsIn(past: PastPoints | undefined, day: number): number {
 }
 
 /** The points of each day. */
-export function pointsByDay(past: PastPoints | undefined): [day: number, points: number][] {
+function pointsByDay(past: PastPoints | undefined): [day: number, points: number][] {
   if (!past) return []
   return [...past.matchAll(/(\d+),(\d+);/g)].map(([, day, points]) => [Number(day), Number(points)])
 }

@@ -8,6 +8,7 @@ import { embeddedSource } from './embedded/copy-source.ts'
 import { connect } from './redis/connect.ts'
 import { redisGoal } from './redis/copy-goal.ts'
 import { redisSource, type RedisLocation } from './redis/copy-source.ts'
+import { RedisFormat } from './redis/format.ts'
 import { plainCause, redisName } from './redis/name.ts'
 
 /** The time limit of a copy for an answer of Redis. */
@@ -37,11 +38,13 @@ async function connected(
   const connection = connect(redis, { timeoutMs, patient: true })
   let lastError: unknown
   connection.on('error', (error: unknown) => (lastError = error))
+  const format = new RedisFormat(connection, prefix)
   try {
-    await connection.ping()
-    return { name, connection, prefix, clock }
+    await format.require()
+    return { name, connection, prefix, format, clock }
   } catch (error) {
     connection.disconnect()
+    if (format.fault) throw format.fault
     throw new Error(`${name} can't be reached: ${plainCause(lastError ?? error)}`, { cause: error })
   }
 }

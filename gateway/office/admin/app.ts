@@ -11,7 +11,7 @@ import { byUpstream, healthView } from '../operations/upstream/list.ts'
 import { framingFault } from '../../front/http/framing.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { OperatedGateway } from '../office.ts'
-import { StoreDamaged, StoreUnavailable, UpgradeUnderWay } from '../../../shared/store-errors.ts'
+import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 import { wire } from '../../front/http/wire.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
@@ -126,9 +126,6 @@ function refusalFor(thrown: unknown): Refusal {
   if (thrown instanceof NotWrittenDown) {
     const message = `The change was made (${thrown.what}), but could not be written to the audit.`
     return new Refusal('internal_error', message, {}, thrown)
-  }
-  if (thrown instanceof UpgradeUnderWay) {
-    return new Refusal('service_unavailable', sentence(thrown.message), {}, thrown)
   }
   if (thrown instanceof StoreDamaged) {
     return new Refusal('internal_error', sentence(thrown.message), {}, thrown)

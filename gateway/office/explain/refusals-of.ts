@@ -21,8 +21,8 @@ const kind = 'refusals'
 
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
 type GatewayAnswer = Readonly<{
-  /** Its process; a former version tells none, and has nothing in the store. */
-  id?: string
+  /** Its process. */
+  id: string
   found: readonly Explained[]
   kept: number
   since: string
@@ -30,7 +30,7 @@ type GatewayAnswer = Readonly<{
 
 /** The members of such an answer that are read: whoever may use the store may write one. */
 const answerSchema = Type.Object({
-  id: Type.Optional(Type.String()),
+  id: Type.String(),
   found: Type.Array(Type.Object({ time: Type.String() })),
   kept: Type.Number(),
   since: Type.String(),
@@ -85,7 +85,7 @@ export async function refusalsOf(
     return [ownAnswer(own, about)]
   })
   const valid = answered.filter((each) => isOf(answerSchema, each)) as readonly GatewayAnswer[]
-  const except = valid.flatMap(({ id }) => id ?? [])
+  const except = valid.map(({ id }) => id)
   const stored = isReachable ? await readInTime(readStored({ about, except })) : undefined
   return {
     answers: [...valid.flatMap(({ found }) => found), ...(stored?.found ?? [])]

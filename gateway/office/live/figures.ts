@@ -53,8 +53,7 @@ export type Figures = Readonly<{
   refusals: readonly LatestRefusal[]
   refusal: number
   refusedKeys: readonly RefusedKeyFigures[]
-  /** Absent in the answers of former versions. */
-  routes?: readonly RouteFigures[]
+  routes: readonly RouteFigures[]
   targets: readonly TargetFigures[]
   /** Whether the store could be asked last. */
   isReachable: boolean
@@ -169,10 +168,8 @@ const areFigures: (answer: unknown) => boolean = checkerOf(
     refusedKeys: Type.Array(
       Type.Object({ key: text, window: Type.Union([text, Type.Null()]), count: number }),
     ),
-    routes: Type.Optional(
-      Type.Array(
-        Type.Object({ route: text, refused: number, failed: number, times: Type.Array(number) }),
-      ),
+    routes: Type.Array(
+      Type.Object({ route: text, refused: number, failed: number, times: Type.Array(number) }),
     ),
     targets: Type.Array(Type.Object({ upstream: text, target: text })),
     isReachable: Type.Boolean(),

@@ -93,7 +93,7 @@ function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
 /** The requests of each route at all gateways together, those with the most failures first. */
 function routesOf(all: readonly Figures[]) {
   const byRoute = new Map<string, RouteFigures>()
-  for (const { route, refused, failed, times } of all.flatMap(({ routes = [] }) => routes)) {
+  for (const { route, refused, failed, times } of all.flatMap(({ routes }) => routes)) {
     const sum = byRoute.get(route)
     byRoute.set(route, {
       route,

@@ -3,7 +3,7 @@ import { KeyMistake } from '../../front/keys/mistake.ts'
 import { NotWrittenDown } from '../../front/records/audit.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { WrongInput } from '../operations/operation.ts'
-import { StoreDamaged, StoreUnavailable, UpgradeUnderWay } from '../../../shared/store-errors.ts'
+import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 
 /** The classes of errors that keep theirs in a message. */
 export const sentKinds = [
@@ -11,7 +11,6 @@ export const sentKinds = [
   'KeyMistake',
   'StoreUnavailable',
   'StoreDamaged',
-  'UpgradeUnderWay',
   'NotWrittenDown',
   'ConfigError',
   'Refusal',
@@ -39,7 +38,6 @@ export function sentError(thrown: unknown): SentError {
   const { message, stack } = thrown
   if (thrown instanceof WrongInput) return { kind: 'WrongInput', message, stack }
   if (thrown instanceof StoreUnavailable) return { kind: 'StoreUnavailable', message, stack }
-  if (thrown instanceof UpgradeUnderWay) return { kind: 'UpgradeUnderWay', message, stack }
   if (thrown instanceof StoreDamaged) return { kind: 'StoreDamaged', message, stack }
   if (thrown instanceof NotWrittenDown) {
     return { kind: 'NotWrittenDown', message, stack, what: thrown.what }
@@ -62,7 +60,6 @@ function revived(error: SentError): Error {
   const { kind, message, code = 'internal_error', headers, mistakes = [], what = '' } = error
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
-  if (kind === 'UpgradeUnderWay') return new UpgradeUnderWay(message)
   if (kind === 'StoreDamaged') return new StoreDamaged(message)
   if (kind === 'NotWrittenDown') return Object.assign(new NotWrittenDown(what, ''), { message })
   if (kind === 'ConfigError') return new ConfigError(message, { mistakes })

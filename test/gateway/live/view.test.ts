@@ -24,10 +24,10 @@ function viewOf(range: LiveRange, aheadMs: readonly number[]) {
     const { nowMs } = each
     const second = each.close()
     return {
-      ...{ id, name: id, nowMs, second, refusals: [], refusal: 0, refusedKeys: [], targets: [] },
+      ...{ id, name: id, nowMs, second, refusals: [], refusal: 0, refusedKeys: [] },
       seconds: each.secondsAfter(known[id]?.second ?? second - seconds),
       minutes: minutes && !known[id] ? each.minutes() : [],
-      ...{ isReachable: true, config: null },
+      ...{ routes: [], targets: [], isReachable: true, config: null },
     }
   }
   return {

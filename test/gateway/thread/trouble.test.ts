@@ -7,7 +7,7 @@ import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import { StoreDamaged, StoreUnavailable, UpgradeUnderWay } from '../../../shared/store-errors.ts'
+import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 import { KeyMistake } from '../../../gateway/front/keys/mistake.ts'
 import { NotWrittenDown } from '../../../gateway/front/records/audit.ts'
 import { ConfigError } from '../../../gateway/office/config/config-error.ts'
@@ -198,14 +198,7 @@ t.test('errors keep their class', (t) => {
   const refusal = errorFrom(sentError(new Refusal('conflict', 'no', { 'retry-after': '1' })))
   t.match(refusal, { code: 'conflict', status: 409, headers: { 'retry-after': '1' } })
   t.match(errorFrom(sentError('a text')), { message: 'a text' })
-  const kinds = [
-    WrongInput,
-    StoreUnavailable,
-    StoreDamaged,
-    UpgradeUnderWay,
-    ConfigError,
-    KeyMistake,
-  ]
+  const kinds = [WrongInput, StoreUnavailable, StoreDamaged, ConfigError, KeyMistake]
   for (const Kind of kinds) {
     const error = errorFrom(sentError(new Kind('why')))
     t.ok(error instanceof Kind && error.message === 'why', Kind.name)

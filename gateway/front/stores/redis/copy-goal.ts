@@ -9,7 +9,6 @@ import { putsOfDays } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { putAudit } from './copy-audit.ts'
 import type { RedisLocation } from './copy-source.ts'
-import { RedisFormat } from './format.ts'
 import { batchSize, inBatches } from './in-batches.ts'
 import { RedisKeys } from './keys.ts'
 import { putLastUses } from './last-uses.ts'
@@ -26,12 +25,11 @@ const timeoutMs = 10_000
 
 /** Redis as the goal of a copy. Gateways may serve from it meanwhile. */
 export function redisGoal(location: RedisLocation): CopyGoal {
-  const { name, connection, prefix, clock } = location
+  const { name, connection, prefix, clock, format } = location
   const added = { keys: 0 }
   const options = { connection, prefix, timeoutMs }
-  const format = new RedisFormat(connection, prefix)
   const puts: Puts = {
-    quotas: putQuotas(location, format),
+    quotas: putQuotas(location),
     ...putsOfDays({
       tallies: redisTallies(options, clock),
       peaks: redisPeaks(options),
@@ -48,10 +46,13 @@ export function redisGoal(location: RedisLocation): CopyGoal {
     },
     contents: () => contentsOf(location),
     clashes: (keys) => clashesIn(options, keys),
-    put: (name, items) => puts[name](items),
+    async put(name, items) {
+      // The record of the store comes before anything else.
+      await format.look()
+      await puts[name](items)
+    },
     finish: () => new RedisKeys(options).index.catchUp(),
     close() {
-      format.close()
       connection.disconnect()
       return Promise.resolve()
     },
@@ -124,20 +125,16 @@ function putKeys(options: RedisOptions, added: { keys: number }): Puts['keys'] {
     })
 }
 
-function putQuotas(
-  { connection, prefix, clock }: RedisLocation,
-  format: RedisFormat,
-): Puts['quotas'] {
+function putQuotas({ connection, prefix, clock }: RedisLocation): Puts['quotas'] {
   const put = keyedScript({ connection, timeoutMs, file: 'copy-quotas.lua' })
   return async (quotas) => {
-    await format.requireOwn()
     await inBatches(quotas, isCluster(connection) ? 1 : batchSize, async (batch) => {
       const args = batch.flatMap(({ state, keepUntilMs }) => {
         const { counters, fields } = hashOfState(state)
         return [counters, Math.ceil(keepUntilMs), fields.length, ...fields.flat()]
       })
       const hashes = batch.map(({ quota }) => `${prefix}quota:${quota}`)
-      await put(hashes, scriptTime({}), ...args)
+      await put(hashes, scriptTime(), ...args)
     })
     const running = bansOf(quotas, clock())
     if (running.length > 0) await answerOf(connection.zadd(`${prefix}bans`, ...running))

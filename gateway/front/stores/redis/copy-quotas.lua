@@ -2,7 +2,7 @@
 -- KEYS: the quotas' hashes   ARGV: the time, see time.lua; then for each: counters, the time until which it is kept, in
 -- milliseconds, n, n fields and values
 --include time.lua
---include stored.lua
+--include counters.lua
 --include recount.lua
 --include past.lua
 
@@ -59,7 +59,7 @@ for _, hash in ipairs(KEYS) do
   local counters = countersFrom(ARGV[at])
   local keepUntil, n = ARGV[at + 1], tonumber(ARGV[at + 2])
   local text = call('HGET', hash, 'c')
-  local isRead, stored = pcall(countersIn, hash, text)
+  local isRead, stored = pcall(countersFrom, text)
   local isOlder = false
   local most, givenPast, givenBeyond = {}, nil, nil
   local givenDay, givenPoints = numberOf(counters, dayWindow), usedIn(counters, dayWindow)
@@ -123,8 +123,7 @@ for _, hash in ipairs(KEYS) do
   table.sort(days)
   for _, d in ipairs(days) do past = past .. format('%.0f,%.0f;', d, most[d]) end
   if past ~= '' then call('HSET', hash, 'p', past) else call('HDEL', hash, 'p') end
-  counters.mark, counters.isFormer = mark, isRead and stored.isFormer
-  keepCounters(hash, counters, textOf(counters))
+  call('HSET', hash, 'c', textOf(counters) .. mark)
   local left = keepUntil - now
   if call('PTTL', hash) < left then call('PEXPIRE', hash, math.ceil(left)) end
   at = at + 3 + 2 * n

@@ -9,6 +9,7 @@ import { readsOfDays } from '../copy-days.ts'
 import { keepUntil } from '../keep-until.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import type { RedisFormat } from './format.ts'
 import { redisFleet } from './fleet.ts'
 import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
@@ -27,6 +28,7 @@ export type RedisLocation = Readonly<{
   connection: Connection
   /** The prefix of all names. */
   prefix: string
+  format: RedisFormat
   clock: Clock
 }>
 

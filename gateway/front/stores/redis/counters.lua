@@ -44,13 +44,10 @@ local function newCounters()
   return counters
 end
 
-local function countersFrom(text, monthFrom)
+local function countersFrom(text)
   local counters = { match(text, fields) }
   if not counters[1] then counters = { match(text, briefFields) } end
-  if not counters[1] then
-    --include former.lua
-    return formerCounters(text, monthFrom or 1)
-  end
+  if not counters[1] then error('these are no counters') end
   local last = #counters
   local behind = counters[last - 1]
   counters.rest, counters.mark = sub(text, counters[2], behind - 1), counters[last]

@@ -1,7 +1,7 @@
 -- The rules by which a request is decided and counted: ban, windows and strike. gateway/front/limits/step.ts has them, too,
 -- line by line, and says why. Stands where a script needs them: making these functions costs as much as two predicted
 -- decisions.
---include stored.lua
+--include counters.lua
 
 decide = function(hash, ask, seen, stored, endOfExpected)
   local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
@@ -17,17 +17,13 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   end
   local conductField = 'k:' .. key
 
-  local counters = countersIn(hash, stored)
+  local counters = stored and countersFrom(stored) or newCounters()
   local endedDay, endedPoints, isNewMonth, isNewBrief = roll(counters, countsBrief)
   local refusedAt, bannedUntil, bans, strikes, strikesSince = 0, 0, 0, 0, 0
   local conduct, grants
   if counters.mark == ',k' then
     local stores = call('HMGET', hash, conductField, 'g')
     conduct, grants = stores[1], stores[2]
-    if grants and isBesideFormer then
-      --include former-grants.lua
-      grants = upgradedSums(grants) or grants
-    end
   end
   if conduct then
     local a, b, c, d, e = match(conduct, '^(%d+),(%d+),(%d+),(%d+),(%d+)$')
@@ -166,7 +162,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       --include parts.lua
       forgetParts(hash)
     end
-    keepCounters(hash, counters, text)
+    call('HSET', hash, 'c', text .. counters.mark)
     -- A day that had points ends: they are kept for the ledger.
     if endedDay and endedPoints ~= 0 then
       --include past.lua
@@ -181,7 +177,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     call('HSET', hash, conductField,
       format('%.0f,%.0f,%.0f,%.0f,%.0f', refusedAt, bannedUntil, bans, strikes, strikesSince))
   end
-  if conductChanged or changed and (endedDay or counters.isFormer) then
+  if conductChanged or changed and endedDay then
     -- An app counts by names that strangers may choose: these don't wait for the ledger.
     --include past.lua
     local lasts = lifetime(counters, sub(key, 1, 8) ~= 'limiter:')

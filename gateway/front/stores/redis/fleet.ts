@@ -11,7 +11,6 @@ import {
 } from '../../fleet/store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { format } from './epoch.ts'
 import { keyedScript, script, type RedisOptions, type Script } from './script.ts'
 
 /** The time between two beats of a gateway. */
@@ -183,7 +182,6 @@ class Pulse {
     const { config, ...self } = this.#options.self()
     const line = {
       ...self,
-      format,
       sinceMs: self.sinceMs + offsetMs,
       config: config && { ...config, sinceMs: config.sinceMs + offsetMs },
     }

@@ -1,108 +1,116 @@
-import { readerOf, Type } from '../../../../shared/schema.ts'
-import { goneMs } from '../../fleet/store.ts'
-import { StoreUnavailable, UpgradeUnderWay } from '../../../../shared/store-errors.ts'
+import { randomUUID } from 'node:crypto'
+import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { epochIn, format } from './epoch.ts'
-import { keyNames } from './key-names.ts'
+import { keyNames, type KeyNames } from './key-names.ts'
 
-/** The time between two looks while gateways of a former version are there, or Redis hasn't answered yet. */
-const lookEveryMs = 1_000
+/** The layout of what is in Redis: a changed one takes the next number. */
+export const format = 2
 
-const memberFrom = readerOf(
-  Type.Object({ name: Type.String(), format: Type.Optional(Type.Integer()) }),
-)
+/** Commands that ioredis sends by itself for a connection, and those that read a server's state. */
+const ofConnections = new Set(['auth', 'client', 'cluster', 'hello', 'info', 'readonly', 'select'])
 
-/**
- * The format of a Redis. While gateways are there that know only the former one, counters are written so that both
- * understand them. When these gateways have left, the first one that notices brings the store up to date.
- */
+/** A command of ioredis. */
+type Command = Readonly<{
+  name: string
+  args: readonly unknown[]
+  promise: Promise<unknown>
+  reject: (error: Error) => void
+}>
+
+type Send = (command: Command, stream?: unknown, node?: unknown) => unknown
+
+/** The record of a Redis. Whoever writes there writes it first. */
+type StoreRecord = Readonly<{ epoch: string | null; stored: string | null }>
+
+/** The format of what is in a Redis. Another one than ours is refused: nothing is written there. */
 export class RedisFormat {
   readonly #connection: Connection
-  readonly #prefix: string
-  #timer: NodeJS.Timeout | undefined
-  #isClosed = false
-  /** The gateways that know only the former format; `undefined` until Redis has told the format. */
-  #former: readonly string[] | undefined
+  readonly #names: KeyNames
+  #isOurs = false
+  /** Whether it was ours once. Its record may be lost since, and is then written anew. */
+  #wasOurs = false
+  #looking: Promise<string | undefined> | undefined
+  /** Says what to do where another version has written this Redis. */
+  fault: StoreUnavailable | undefined
 
   constructor(connection: Connection, prefix: string) {
     this.#connection = connection
-    this.#prefix = prefix
+    this.#names = keyNames(prefix)
   }
 
-  /** Whether counters must be written for a former version, too. What both understand is right until it is known. */
-  get isBesideFormer(): boolean {
-    return this.#former?.length !== 0
-  }
-
-  get warnings(): readonly string[] {
-    return this.#former && this.#former.length > 0 ? [besideText(this.#former)] : []
-  }
-
-  /** Looks at the format, and again until no gateway of a former version is there. Throws if the format is a later one. */
-  async look(): Promise<void> {
-    clearTimeout(this.#timer)
-    const stored = await this.#read().catch(() => undefined)
-    if (stored !== undefined && stored > format) throw new Error(laterText(stored))
-    if (stored === format) this.#former = []
-    else if (stored !== undefined) await this.#bringUpToDate().catch(() => undefined)
-    if (!this.isBesideFormer || this.#isClosed) return
-    this.#timer = setTimeout(() => void this.look().catch(() => undefined), lookEveryMs).unref()
-  }
-
-  /** Throws where a change can't be written so that gateways of a former version understand it. */
-  async requireOwn(): Promise<void> {
-    if (this.isBesideFormer) await this.look()
-    if (!this.#former) throw new StoreUnavailable('Redis doesn’t tell its format')
-    if (this.#former.length > 0) throw new UpgradeUnderWay(besideText(this.#former))
-  }
-
-  close(): void {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-  }
-
-  async #read(): Promise<number> {
-    const names = keyNames(this.#prefix)
-    // Redis tells no format before it has a record.
-    await epochIn(this.#connection, names)
-    return Number((await answerOf(this.#connection.hget(names.store, 'format'))) ?? 1)
-  }
-
-  async #bringUpToDate(): Promise<void> {
-    const former = await this.#formerGateways()
-    if (former.length === 0) {
-      await answerOf(this.#connection.hset(keyNames(this.#prefix).store, 'format', format))
+  /** Lets commands of the connection through once the format is ours; of another format they fail with its sentence. */
+  guard(): void {
+    const connection = this.#connection as unknown as { sendCommand: Send }
+    const send = connection.sendCommand.bind(connection)
+    // Another Redis may answer next.
+    this.#connection.on('close', () => (this.#isOurs = false))
+    connection.sendCommand = (command, stream, node) => {
+      if (this.#isOurs || this.#isOfLook(command)) return send(command, stream, node)
+      this.look().then(
+        () => void send(command, stream, node),
+        (error: Error) => command.reject(error),
+      )
+      return command.promise
     }
-    this.#former = former
   }
 
-  /** The names of the gateways that have beaten lately and know no later format than 1. */
-  async #formerGateways(): Promise<string[]> {
-    const [connection, prefix] = [this.#connection, this.#prefix]
-    const [seconds] = await answerOf(connection.time())
-    const sinceMs = Number(seconds) * 1_000 - goneMs
-    const ids = await answerOf(connection.zrangebyscore(`${prefix}{fleet}:beats`, sinceMs, '+inf'))
-    if (ids.length === 0) return []
-    const lines = await answerOf(connection.hmget(`${prefix}{fleet}:lines`, ...ids))
-    return lines.flatMap((line) => {
-      // The hash by which configurations are compared comes first.
-      const member = line === null ? undefined : memberFrom(line.slice(line.indexOf(' ') + 1))
-      return member && (member.format ?? 1) < format ? [member.name] : []
-    })
+  /**
+   * Looks at the record, writes it where nothing is, and gives its epoch, `undefined` if that is damaged. Rejects if the format
+   * is another one or can't be read.
+   */
+  look(): Promise<string | undefined> {
+    return (this.#looking ??= this.#look().finally(() => (this.#looking = undefined)))
+  }
+
+  /** Rejects if the format is another one, and changes nothing. */
+  async require(): Promise<StoreRecord> {
+    const record = await this.#read()
+    const other = await this.#otherThanOurs(record)
+    this.fault = other === undefined ? undefined : new StoreUnavailable(otherText(other))
+    if (!this.fault) return record
+    this.#isOurs = false
+    throw this.fault
+  }
+
+  async #look(): Promise<string | undefined> {
+    let record = await this.require()
+    if (record.epoch === null || record.stored === null) {
+      const { store } = this.#names
+      // Of gateways that do so at once, the first one is heard. The epoch comes last: a record with one is whole.
+      await answerOf(this.#connection.hsetnx(store, 'format', format))
+      await answerOf(this.#connection.hsetnx(store, 'epoch', randomUUID()))
+      record = await this.require()
+    }
+    this.#isOurs = true
+    this.#wasOurs = true
+    return /^[0-9a-f-]{36}$/.test(record.epoch ?? '') ? (record.epoch ?? undefined) : undefined
+  }
+
+  async #read(): Promise<StoreRecord> {
+    const fields = this.#connection.hmget(this.#names.store, 'epoch', 'format')
+    const [epoch = null, stored = null] = await answerOf(fields)
+    return { epoch, stored }
+  }
+
+  /** What is there, if it isn't ours. */
+  async #otherThanOurs({ stored }: StoreRecord): Promise<string | undefined> {
+    if (stored !== null) return Number(stored) === format ? undefined : `has format ${stored}`
+    if (this.#wasOurs) return undefined
+    const hasKeys = (await answerOf(this.#connection.exists(this.#names.records))) === 1
+    // Both may have been written since.
+    return hasKeys && (await this.#read()).stored === null ? 'has keys and no format' : undefined
+  }
+
+  #isOfLook({ name, args: [first] }: Command): boolean {
+    const { store, records } = this.#names
+    return ofConnections.has(name) || first === store || (name === 'exists' && first === records)
   }
 }
 
-function laterText(stored: number): string {
+function otherText(what: string): string {
   return (
-    `what is in Redis has format ${stored}, and this version of Tollgate knows formats up to ${format}: ` +
-    'start the version that wrote it, or set another store.prefix'
-  )
-}
-
-function besideText(former: readonly string[]): string {
-  return (
-    `gateways of a former version use this Redis, too (${former.join(', ')}): until they have left, points can't be granted, ` +
-    'months keep their first day, and each decision costs Redis more'
+    `what is in Redis ${what}, and this version of Tollgate knows format ${format} alone: start the version that wrote it, ` +
+    'set another store.prefix, or begin with an empty Redis'
   )
 }

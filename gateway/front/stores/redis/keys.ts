@@ -16,6 +16,7 @@ import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { KeyAdder } from './add-keys.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
+import { RedisFormat } from './format.ts'
 import { redisKeyIndex } from './key-index.ts'
 import { lastUsesName } from './last-uses.ts'
 import { keyNames, type KeyNames } from './key-names.ts'
@@ -34,7 +35,7 @@ const recordsAtOnce = 300
 /** A store of keys with its index, which can be brought up to date before anybody asks for a page. */
 export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
 
-export type RedisKeyOptions = RedisOptions & Readonly<{ clock?: Clock }>
+export type RedisKeyOptions = RedisOptions & Readonly<{ clock?: Clock; format?: RedisFormat }>
 
 /**
  * Keys in Redis. All names share one slot of a Cluster (because of the braces), so that a change of a key,
@@ -45,6 +46,7 @@ export class RedisKeys implements IndexedKeys {
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #names: KeyNames
+  readonly #format: RedisFormat
   readonly #find: Script
   readonly #readNames: Script
   readonly #replace: Script
@@ -59,6 +61,7 @@ export class RedisKeys implements IndexedKeys {
     this.#connection = connection
     this.#clock = clock
     this.#names = names
+    this.#format = options.format ?? new RedisFormat(connection, prefix)
     const bound = (file: string, names: readonly string[]) => script({ ...options, file }, names)
     this.#find = bound('keys-find.lua', [secrets, records, versions, pending])
     this.#readNames = bound('keys-names.lua', [records, pending])
@@ -144,7 +147,7 @@ export class RedisKeys implements IndexedKeys {
 
   watch(listener: KeyListener): Watch {
     const [connection, names, clock] = [this.#connection, this.#names, this.#clock]
-    const watch = new RedisWatch({ connection, names, clock, listener })
+    const watch = new RedisWatch({ connection, names, format: this.#format, clock, listener })
     this.#watches.add(watch)
     return watch
   }

@@ -47,15 +47,14 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
-  const keys = new RedisKeys({ ...parts, clock })
   const format = new RedisFormat(connection, prefix)
-  const quota = redisQuotas({ ...parts, format })
+  format.guard()
+  const keys = new RedisKeys({ ...parts, clock, format })
+  const quota = redisQuotas(parts)
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
   const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
-  // Commands don't wait for it, and gateways start without Redis.
-  connection.once('ready', () => void format.look().catch(() => undefined))
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) {
     const complete = (): Promise<void> => completeIndex(keys, connection, prefix)
@@ -77,17 +76,18 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     questions,
     fleet,
     get warnings() {
-      return [...format.warnings, ...condition.warnings]
+      return [...(format.fault ? [format.fault.message] : []), ...condition.warnings]
     },
     async ready() {
       if (!(await whenReady(connection, settings.timeoutMs))) return
+      await format.look().catch(() => undefined)
+      if (format.fault) throw format.fault
       await condition.look()
-      await format.look()
     },
-    waitsFor: (error?: Error) => `${redisName(redis)}: ${plainCause(lastError ?? error)}`,
+    waitsFor: (error?: Error) =>
+      `${redisName(redis)}: ${plainCause(lastError ?? format.fault ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
     async close() {
-      format.close()
       await Promise.all([keys.close(), quota.close(), fleet.close()])
       condition.close()
       questions.close()

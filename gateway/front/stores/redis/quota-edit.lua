@@ -4,16 +4,16 @@
 --           "gateway,number,from" or nothing, see adjusted.lua      reset: -      ban: key, until      lift: key
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
---include stored.lua
+--include counters.lua
 --include heal.lua
 --include beyond.lua
 --include adjusted.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
-local counters = countersIn(hash, stored)
+local counters = stored and countersFrom(stored) or newCounters()
 
 local function keep()
-  keepCounters(hash, counters, textOf(counters))
+  call('HSET', hash, 'c', textOf(counters) .. counters.mark)
 end
 
 local function keepPast(day, points)
@@ -66,7 +66,7 @@ if change == 'adjust' then
   local ofDay = usedIn(counters, dayWindow)
   if not isReset then adjust(counters, points, isAnswered, admission) end
   local text = textOf(counters)
-  keepCounters(hash, counters, text)
+  call('HSET', hash, 'c', text .. counters.mark)
   for name, ofPart, seen in string.gmatch(ARGV[7], '&([^=]+)=([^;&]*);?([^&]*)') do
     local admitted = countersFrom(ofPart)
     local part = partOf(hash, name, counters, admitted[brief[1] and brief[1].at] ~= nil)

@@ -3,14 +3,12 @@ import { answerOf } from './answer.ts'
 import { packedLimits } from './decisions.ts'
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
-import type { RedisFormat } from './format.ts'
 import { grantPoints, grantWords, packedParts } from './quota-hash.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, type BanNames } from './watch-bans.ts'
 
 export type QuotaEditOptions = RedisOptions &
   Readonly<{
-    format?: Pick<RedisFormat, 'requireOwn'> | undefined
     hashOf: (quota: string) => string
     time: () => string
     names: BanNames
@@ -20,7 +18,7 @@ type Edits = Pick<QuotaStore, 'adjust' | 'reset' | 'setMonthFrom' | 'grant' | 'b
 
 /** All changes of quotas but decisions. */
 export function quotaEditsIn(options: QuotaEditOptions): Edits {
-  const { connection, format, hashOf, time, names } = options
+  const { connection, hashOf, time, names } = options
   const edit = keyedScript({ ...options, file: 'quota-edit.lua' })
   const publishLift = (): Promise<void> => tellLift(options)
 
@@ -48,13 +46,11 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
     },
 
     async setMonthFrom(quota, monthFrom) {
-      await format?.requireOwn()
       await edit(hashOf(quota), time(), 'month', monthFrom)
       await publishLift()
     },
 
     async grant(quota, grant) {
-      await format?.requireOwn()
       const args = [grantPoints(grant), mostGrants, grantWords(grant)]
       if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
       await publishLift()

@@ -1,15 +1,13 @@
-import { areFormer, countersFrom, textOf } from '../../limits/counters-text.ts'
-import type { Counters } from '../../limits/counters.ts'
+import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
-import { limitName, minuteMs, windows, type WindowName } from '../../../../shared/windows.ts'
+import { limitName, windows, type WindowName } from '../../../../shared/windows.ts'
 import type { PartCounters, Parts } from '../../limits/parts.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
-import { withLonger } from './beside.ts'
 
 /** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
-  const counters = countersOf(fields)
+  const counters = countersFrom(numbersOf((fields['c'] ?? '').replace(/,k$/, '')))
   if (!counters) return undefined
   const conducts = new Map<string, Conduct>()
   const settled = new Map<string, number>()
@@ -32,12 +30,6 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(fields['b'] ? { beyond: fields['b'] } : {}),
     ...(fields['r'] ? { resetGeneration: Number(fields['r']) } : {}),
   }
-}
-
-function countersOf({ c, w, p }: Readonly<Record<string, string>>): Counters | undefined {
-  const numbers = numbersOf((c ?? '').replace(/,k$/, ''))
-  const beside = w !== undefined && areFormer(numbers) ? countersFrom(numbersOf(w)) : undefined
-  return beside ? withLonger(numbers, beside, p) : countersFrom(numbers)
 }
 
 function numbersOf(text: string): readonly number[] {
@@ -83,7 +75,7 @@ export function grantWords({ by, note }: Pick<Grant, 'by' | 'note'>): string {
 /** The grants of a field n, the oldest first; damaged lines are left out. */
 export function grantLines(text: string): Grant[] {
   return text.split('\n').flatMap((line) => {
-    const [, atMs, points = '', words = ''] = /^(\d+);([^;]*);(.*)$/.exec(upgradedLine(line)) ?? []
+    const [, atMs, points = '', words = ''] = /^(\d+);([^;]*);(.*)$/.exec(line) ?? []
     if (atMs === undefined) return []
     try {
       const { by, note } = JSON.parse(words) as Pick<Grant, 'by' | 'note'>
@@ -92,15 +84,6 @@ export function grantLines(text: string): Grant[] {
       return []
     }
   })
-}
-
-/** A line of format 1, which was "day,points,minute,points,words", in the present one. */
-function upgradedLine(line: string): string {
-  return line.replace(
-    /^\d+,(\d+),(\d+),(\d+),/,
-    (_, ofDay: string, minute: string, ofMinute: string) =>
-      `${Number(minute) * minuteMs};minute:${ofMinute},day:${ofDay},;`,
-  )
 }
 
 /** Points as scripts tell them: "minute:5,day:10,". */

@@ -7,22 +7,15 @@ import { mastersOf, scanned } from './scan.ts'
 import { quotaEditsIn, tellBan } from './quota-edits.ts'
 import { grantLines, stateOfHash } from './quota-hash.ts'
 import { scriptTime } from './script-time.ts'
-import type { RedisFormat } from './format.ts'
 import type { RedisOptions } from './script.ts'
 import { watchBans } from './watch-bans.ts'
 
-export type RedisQuotaOptions = RedisOptions &
-  Readonly<{
-    /** Tells whether gateways of a former version count here, too; without it there are none. */
-    format?: Pick<RedisFormat, 'isBesideFormer' | 'requireOwn'> | undefined
-  }>
-
 /** Counts in Redis, by Redis' clock. The opener of the connection closes it. */
-export function redisQuotas(options: RedisQuotaOptions): QuotaStore {
-  const { connection, prefix, timeoutMs, breaker, testClock, format } = options
+export function redisQuotas(options: RedisOptions): QuotaStore {
+  const { connection, prefix, timeoutMs, breaker, testClock } = options
   const hashOf = (quota: string): string => `${prefix}quota:${quota}`
   const names = { list: `${prefix}bans`, lifts: `${prefix}lifts`, channel: `${prefix}bans:told` }
-  const time = (): string => scriptTime({ testClock, isBesideFormer: format?.isBesideFormer })
+  const time = (): string => scriptTime(testClock)
   const decide = decisionsIn({
     connection,
     timeoutMs,

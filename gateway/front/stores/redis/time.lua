@@ -1,5 +1,4 @@
--- ARGV[1]: "time;days;beside": the time in milliseconds for tests, or nothing for Redis' own; the first days of the months
---          around it; "former" if gateways of a former version write here, too, or nothing
+-- ARGV[1]: "time;days": the time in milliseconds for tests, or nothing for Redis' own; the first days of the months around it
 local call, floor, format, match, sub, find =
   redis.call, math.floor, string.format, string.match, string.sub, string.find
 local seconds, micros
@@ -11,4 +10,3 @@ else
   seconds, micros = floor(testTime / 1000), testTime % 1000 * 1000
 end
 local now = seconds * 1000 + floor(micros / 1000)
-local isBesideFormer = sub(ARGV[1], -1) == 'r'

@@ -3,12 +3,13 @@ import { intactKeyFrom } from '../../keys/record.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { answerOf, countFrom } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
-import { epochIn } from './epoch.ts'
+import type { RedisFormat } from './format.ts'
 import type { KeyNames } from './key-names.ts'
 
 export type RedisWatchOptions = Readonly<{
   connection: Connection
   names: KeyNames
+  format: RedisFormat
   clock: Clock
   listener: KeyListener
 }>
@@ -23,6 +24,7 @@ export class RedisWatch implements Watch {
   readonly #connection: Connection
   readonly #subscriber: Connection
   readonly #names: KeyNames
+  readonly #format: RedisFormat
   readonly #clock: Clock
   readonly #listener: KeyListener
   readonly #timer: NodeJS.Timeout
@@ -35,9 +37,10 @@ export class RedisWatch implements Watch {
   #isFailing = false
   #isPolling = false
 
-  constructor({ connection, names, clock, listener }: RedisWatchOptions) {
+  constructor({ connection, names, format, clock, listener }: RedisWatchOptions) {
     this.#connection = connection
     this.#names = names
+    this.#format = format
     this.#clock = clock
     this.#listener = listener
     this.#upToDateAtMs = clock()
@@ -94,7 +97,7 @@ export class RedisWatch implements Watch {
   async #read(): Promise<void> {
     const [latest, present = this.#epoch] = await Promise.all([
       this.#readVersion(),
-      epochIn(this.#connection, this.#names),
+      this.#readEpoch(),
     ])
     if (this.#epoch !== undefined && present !== undefined && present !== this.#epoch) {
       // Keys that are restored have versions below the count before.
@@ -136,6 +139,16 @@ export class RedisWatch implements Watch {
           return key ? [{ key, version: Number(range[index * 2 + 1]) }] : []
         }),
       )
+    }
+  }
+
+  /** The store's epoch; `undefined` if there is no telling: an outage, or a value of another type, doesn't empty a store. */
+  async #readEpoch(): Promise<string | undefined> {
+    try {
+      return await this.#format.look()
+    } catch (error) {
+      if (this.#format.fault) throw error
+      return undefined
     }
   }
 

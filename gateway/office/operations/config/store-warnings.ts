@@ -9,7 +9,8 @@ export async function storeWarnings({
   if (!config.store.redis) return []
   try {
     const opened = stores()
-    await opened.ready()
+    // Of a store that can't be used, the warnings say why.
+    await opened.ready().catch(() => undefined)
     const about = { file: null, line: null, column: null, place: 'store.redis', isWarning: true }
     return opened.warnings.map((message) => ({ ...about, message }))
   } catch {
