@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts'
 
 const { url, client } = await startRedis(t)
 const epoch = '00000000-0000-4000-8000-000000000000'
-const unavailable = /has format 3|out of reach/
+const unavailable = /has format 4|out of reach/
 
 /** Everything that is in a Redis. */
 async function contentOf(client: Redis): Promise<unknown> {
@@ -55,13 +55,13 @@ t.test('a new store has the format of the version that opens it first', async (t
   const stores = await openStores(storeAt({ url }, 'new:'), { forCommandLine: true })
   t.teardown(() => stores.close())
   t.equal(await stores.keys.get('a'), undefined)
-  t.match(await client.hgetall('new:{keys}:store'), { format: '2', epoch: /^[0-9a-f-]{36}$/ })
+  t.match(await client.hgetall('new:{keys}:store'), { format: '3', epoch: /^[0-9a-f-]{36}$/ })
   const file = join(folderOf(t), 'gateway.db')
   await (await openStores(storeAt(file))).close()
-  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 17)
+  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 18)
 })
 
-for (const format of ['1', '3', undefined]) {
+for (const format of ['2', '4', undefined]) {
   const has = format === undefined ? 'has keys and no format' : `has format ${format}`
   t.test(`a Redis that ${has} is refused by gateways and commands, and stays`, async (t) => {
     await client.flushall()
@@ -69,14 +69,14 @@ for (const format of ['1', '3', undefined]) {
     if (format) await client.hset('tollgate:{keys}:store', { format, epoch })
     const before = await contentOf(client)
     const sentence = new RegExp(
-      `what is in Redis ${has}, .* knows format 2 alone: start the version that wrote it, set another store.prefix, or`,
+      `what is in Redis ${has}, .* knows format 3 alone: start the version that wrote it, set another store.prefix, or`,
     )
     await refuses(t, folderOf(t), `redis: "${url}"`, sentence)
     t.strictSame(await contentOf(client), before)
   })
 }
 
-for (const format of [16, 18]) {
+for (const format of [17, 19]) {
   t.test(`a file of format ${format} is refused by gateways and commands, and stays`, async (t) => {
     const folder = folderOf(t)
     const file = join(folder, 'gateway.db')
@@ -86,7 +86,7 @@ for (const format of [16, 18]) {
     database.close()
     const before = readFileSync(file)
     const sentence = new RegExp(
-      `gateway.db can't be used: it has format ${format}, .* knows format 17 alone: start the version that wrote it, or`,
+      `gateway.db can't be used: it has format ${format}, .* knows format 18 alone: start the version that wrote it, or`,
     )
     await refuses(t, folder, `file: ${file}`, sentence)
     t.strictSame(readFileSync(file), before)
@@ -95,11 +95,11 @@ for (const format of [16, 18]) {
 
 t.test('config check says why a Redis is refused', async (t) => {
   await client.flushall()
-  await client.hset('tollgate:{keys}:store', { format: '3', epoch })
+  await client.hset('tollgate:{keys}:store', { format: '4', epoch })
   const config = join(folderOf(t), 'gateway.yaml')
   writeFileSync(config, configFor('http://127.0.0.1:9', `redis: "${url}"`))
   t.match(await runCommand(['config', 'check', '--config', config], {}), {
-    out: /what is in Redis has format 3/,
+    out: /what is in Redis has format 4/,
   })
 })
 
@@ -119,7 +119,7 @@ async function refusesLater(
   const { stores, directory, quotas } = gateway.app.front
   const kept = await change()
   const warnings = async () => String(json(await operate('GET', '/readyz'))['warnings'])
-  await until(async () => /has format 3/.test(await warnings()))
+  await until(async () => /has format 4/.test(await warnings()))
   const contents = () => Promise.all(clients.map(contentOf))
   const before = kept ?? (await contents())
   const limits = { perMinute: 9, perDay: 9 }
@@ -127,11 +127,11 @@ async function refusesLater(
   await t.rejects(stores.audit.since(), unavailable)
   await t.rejects(decide(), unavailable)
   await t.rejects(gateway.key(), unavailable)
-  await until(() => lines.some((line) => line.includes('has format 3')))
+  await until(() => lines.some((line) => line.includes('has format 4')))
   t.strictSame(await contents(), before, 'nothing is changed there')
   await Promise.all(clients.map((client) => client.flushall()))
   await until(() => directory.isMet && quotas.isReachable)
-  await until(async () => !/has format 3/.test(await warnings()))
+  await until(async () => !/has format 4/.test(await warnings()))
   await until(() =>
     gateway.key().then(
       () => true,
@@ -142,7 +142,7 @@ async function refusesLater(
 
 t.test('a gateway that starts while Redis is away looks as soon as it answers', async (t) => {
   const { url, client, kill, restart } = await startRedis(t, '--appendonly', 'yes')
-  await client.hset('tollgate:{keys}:store', { format: '3', epoch })
+  await client.hset('tollgate:{keys}:store', { format: '4', epoch })
   const content = await contentOf(client)
   await kill()
   await refusesLater(t, `redis: "${url}", timeout: 200ms`, [client], async () => {
@@ -154,7 +154,7 @@ t.test('a gateway that starts while Redis is away looks as soon as it answers', 
 t.test('a gateway whose Redis takes on another format asks it nothing more', async (t) => {
   await client.flushall()
   await refusesLater(t, `redis: "${url}"`, [client], async () => {
-    await client.hset('tollgate:{keys}:store', { format: '3', epoch })
+    await client.hset('tollgate:{keys}:store', { format: '4', epoch })
   })
 })
 
@@ -162,7 +162,7 @@ t.test('and one whose Cluster does', async (t) => {
   const { nodes, clients } = await startCluster(t)
   const store = `redis: { cluster: [ ${nodes.map((node) => `"${node}"`).join()} ] }`
   await refusesLater(t, store, clients, async () => {
-    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: '3', epoch })
+    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: '4', epoch })
     await Promise.any(clients.map(set))
   })
 })
