@@ -108,7 +108,7 @@ upstreams:
     health: { path: /well, every: 7s, unhealthyAfter: 7 }
     maxInFlight: 7
     fair: off
-    forward: { cookies: on, host: caller }
+    forward: { cookies: on, host: caller, headers: { authorization: Bearer hunter2, x-tenant: hunter2 } }
     tls: { ca: CERT, cert: CERT, key: PRIVATE, name: spiffe://zoo.example/animals }
     probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
 routes:

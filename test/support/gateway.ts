@@ -70,7 +70,7 @@ export async function startUpstream(
     response.setHeader('content-type', 'application/json').end('{"up":"stream"}')
   },
   socketPath?: string,
-): Promise<Upstream> {
+): Promise<Upstream & { server: Server }> {
   const seen: IncomingMessage[] = []
   const server = createServer((request, response) => {
     seen.push(request)
@@ -86,7 +86,7 @@ export async function startUpstream(
   t.teardown(close)
   const address = server.address() as AddressInfo | string
   const url = typeof address === 'string' ? `unix:${address}` : `http://127.0.0.1:${address.port}`
-  return { url, seen, close }
+  return { url, seen, close, server }
 }
 
 /** A server of bytes: whatever a connection brings, and whatever it is answered. */

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
+import { plainName } from '../../gateway/front/forwarding/withheld-headers.ts'
 import { startUpstream, type Upstream } from './gateway.ts'
 import { pause } from './traffic.ts'
 
@@ -20,6 +23,47 @@ type Usage = Readonly<{ prompt_tokens: number; completion_tokens: number; total_
  */
 export function startModels(t: Test): Promise<Upstream> {
   return startUpstream(t, (request, response) => void answer(request, response))
+}
+
+/**
+ * The same for those with a key: each of these headers must come once in all spellings, with just this value, or it is 401, also at
+ * `/healthz` and for a WebSocket at `/v1/realtime`. `refused` has the requests that were 401.
+ */
+export async function startModelsWithKey(t: Test, key: Readonly<Record<string, string>>) {
+  const refused: IncomingMessage[] = []
+  const mayPass = (request: IncomingMessage): boolean => {
+    const isTold = Object.entries(key).every(([name, value]) => {
+      const [one, ...others] = valuesOf(request, name)
+      return one === value && others.length === 0
+    })
+    if (!isTold) refused.push(request)
+    return isTold
+  }
+  const upstream = await startUpstream(t, (request, response) => {
+    if (!mayPass(request)) response.writeHead(401).end('{"error":{"code":"invalid_api_key"}}')
+    else if (request.method === 'POST') void answer(request, response)
+    else response.setHeader('content-type', 'application/json').end('{"data":[]}')
+  })
+  upstream.server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+    upstream.seen.push(request)
+    socket.on('error', () => undefined)
+    if (!mayPass(request)) return socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n')
+    const asked = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+    const accept = createHash('sha1').update(asked).digest('base64')
+    socket.end(
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+        `Sec-WebSocket-Accept: ${accept}\r\n\r\n\x81\x02hi\x88\x00`,
+      'latin1',
+    )
+  })
+  return { ...upstream, refused }
+}
+
+/** The values that a request has for a header, in any spelling. */
+export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
+  return rawHeaders.filter(
+    (_each, i) => i % 2 === 1 && plainName(rawHeaders[i - 1] ?? '') === plainName(name),
+  )
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

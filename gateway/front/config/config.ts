@@ -102,6 +102,8 @@ export type UpstreamSettings = Readonly<{
   /** Whether callers' cookies, and the Host that they have asked, go to its backend. */
   passesCookies: boolean
   passesHost: boolean
+  /** Headers for its backend in place of callers' own, such as a credential. No output shows their values. */
+  headers: Readonly<Record<string, string>> | undefined
   tls: UpstreamTls | undefined
   probes: readonly Probe[]
 }>

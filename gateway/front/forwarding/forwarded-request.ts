@@ -233,15 +233,20 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     return sentAtMs + this.forwarding.upstream.settings.timeouts.responseMs - performance.now()
   }
 
-  /** The headers for the backend: the caller's that may pass, and the gateway's own about the caller. */
+  /**
+   * The headers for the backend: the caller's that may pass, those of the configuration, and the gateway's own about the caller.
+   * A backend that isn't of the upstream gets no cookies, and none of the configuration's.
+   */
   #headers(
     body: CallerBody | Buffer | undefined,
     requestId = this.request.id,
-    passesCookies = this.forwarding.upstream.settings.passesCookies,
+    isOfUpstream = true,
   ): string[] {
-    const { sign, clock, trustedProxies, withheld, via } = this.forwarding
+    const { upstream, sign, clock, trustedProxies, withheld, fixedHeaders, via } = this.forwarding
     const { raw, method } = this.request
+    const passesCookies = isOfUpstream && upstream.settings.passesCookies
     const headers = headersForBackend(raw, passesCookies, withheld)
+    if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
     addForwarded(headers, this.request, trustedProxies)
     if (via) headers.push('via', via.lineFor(raw.httpVersion))
     const { id: callerId = '', plan = '' } = this.record.caller ?? {}

@@ -26,4 +26,10 @@ export type ForwardingOptions = Readonly<{
 }>
 
 /** All that the requests of one route share. */
-export type RouteForwarding = ForwardingOptions & Readonly<{ route: Route; upstream: Upstream }>
+export type RouteForwarding = ForwardingOptions &
+  Readonly<{
+    route: Route
+    upstream: Upstream
+    /** The headers that its configuration gives the backend, names and values in turn; `undefined` without any. */
+    fixedHeaders: readonly string[] | undefined
+  }>

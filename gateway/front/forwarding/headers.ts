@@ -6,14 +6,11 @@ import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
 import { unforwardable } from './refusals.ts'
-import { hopByHop, isWithheld, plainName } from './withheld-headers.ts'
+import { hopByHop, isWithheld, plainName, unsendable } from './withheld-headers.ts'
 
 /** Headers that no caller sees: a backend's limits, its software, and those for its connection alone. */
 const withheldFromCaller = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
 const familiesWithheldFromCaller = /^(?:(?:x-)?rate-?limit|proxy-|x-gateway-)/
-
-/** Characters that Node refuses to send in a header. */
-const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
 const token = "[\\w!#$%&'*+.^`|~-]+"
 /** A media type as RFC 9110 writes it (8.3.1). */

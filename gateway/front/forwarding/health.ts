@@ -92,7 +92,8 @@ export class HealthWatch {
 
 async function ask(target: Target, path: string): Promise<void> {
   const signal = AbortSignal.timeout(checkTimeoutMs)
-  const options = { method: 'GET', path, signal, servername: target.host } as const
+  const { host: servername, headers = null } = target
+  const options = { method: 'GET', path, headers, signal, servername } as const
   const answer = await target.pool.request(options)
   await answer.body.dump({ limit: mostRead, signal })
   if (answer.statusCode < 200 || answer.statusCode > 299) {

@@ -8,6 +8,7 @@ import { ForwardedRequest } from './forwarded-request.ts'
 import { bodied, tooLarge } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
 import type { ForwardingOptions, RouteForwarding } from './forwarding.ts'
+import { plainName } from './withheld-headers.ts'
 
 /** Sends a request to its backend at a path, and streams the answer back. */
 export type Forward = (request: FastifyRequest, reply: FastifyReply, path: string) => FastifyReply
@@ -17,10 +18,13 @@ const partial = ['range', 'if-range', 'if-none-match', 'if-modified-since']
 
 /** Forwards the requests of one route to its upstream, streaming in both directions. */
 export function forwardTo(options: ForwardingOptions, route: Route, upstream: Upstream): Forward {
-  const withheld = route.answerCost?.inBody
-    ? new Set([...(options.withheld ?? []), ...partial])
-    : options.withheld
-  const forwarding: RouteForwarding = { ...options, withheld, route, upstream }
+  const { headers } = upstream.settings
+  const more = Object.keys(headers ?? {}).map(plainName)
+  if (route.answerCost?.inBody) more.push(...partial)
+  const withheld =
+    more.length > 0 ? new Set([...(options.withheld ?? []), ...more]) : options.withheld
+  const fixedHeaders = headers && Object.entries(headers).flat()
+  const forwarding: RouteForwarding = { ...options, withheld, route, upstream, fixedHeaders }
 
   return function forward(request, reply, path) {
     const { raw, method, tollgate: record } = request

@@ -12,6 +12,8 @@ export type TargetOptions = Readonly<{
   /** Counts its answers. */
   meter: TargetMeter
   tls: TargetTls | undefined
+  /** The headers of its checks; `undefined` without any. */
+  headers: Readonly<Record<string, string>> | undefined
   /** Called when the target goes out, and when it is back. */
   changed: (target: Target, cause?: Error) => void
   /** Called after `unhealthyAfter` failed requests in a row: a check should find out whether it is the target. */
@@ -34,6 +36,7 @@ export class Target {
   readonly weight: number
   readonly pool: Pool
   readonly meter: TargetMeter
+  readonly headers: TargetOptions['headers']
   /** A list of this target alone, for the many requests that need only one attempt. */
   readonly alone: readonly Target[] = [this]
   /** Its credit in the weighted round of its upstream; see `Upstream.choose`. */
@@ -62,6 +65,7 @@ export class Target {
     this.#unhealthyAfter = health.unhealthyAfter
     this.#countsCallers = health.path === undefined
     this.meter = options.meter
+    this.headers = options.headers
     this.#changed = options.changed
     this.#suspected = options.suspected
     this.pool = new Pool(url.origin, {

@@ -49,14 +49,14 @@ export class Upstream {
   constructor({ settings, log, meters, swap, certificates }: UpstreamOptions) {
     this.settings = settings
     this.swap = swap
-    const { name, timeouts, health, maxInFlight, isFair } = settings
+    const { name, timeouts, health, headers, maxInFlight, isFair } = settings
     this.#certificates = certificates
     this.#tls = settings.tls && certificates.open(`upstream/${name}`, settings.tls)
     const tls = this.#tls && { certificates: this.#tls, name: settings.tls?.name }
     this.share = isFair ? new FairShare(maxInFlight) : undefined
     const make: MakeTarget = (target, about) => {
       const meter = meters.target(name, originOf(target.url))
-      return new Target({ timeouts, health, tls, settings: target, meter, ...about })
+      return new Target({ timeouts, health, tls, headers, settings: target, meter, ...about })
     }
     const healthChanged = (target: Target, cause?: Error): void => {
       if (target.isHealthy) log.back(name, target.origin)

@@ -2,6 +2,9 @@
 export const hopByHop =
   'connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings'
 
+/** Characters that Node refuses to send in a header. */
+export const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
 /**
  * Headers that no backend sees: those for this connection alone, a caller's credentials, and those in which
  * proxies tell address, user, certificate, URL or method. Such headers have many names, each is believed by

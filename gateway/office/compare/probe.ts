@@ -101,8 +101,16 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
   } finally {
     await Promise.all([candidate.pool.destroy(), present.pool.destroy()])
   }
-  const fit = findings.every(({ breaks, compared }) => compared && breaks.length === 0)
-  return { present: presentUrl, fit, findings }
+  const lacksHeaders = upstream.headers !== undefined && candidate.headers === undefined
+  const all = lacksHeaders ? findings.map(withoutHeaders) : findings
+  const fit = all.every(({ breaks, compared }) => compared && breaks.length === 0)
+  return { present: presentUrl, fit, findings: all }
+}
+
+/** A finding about a candidate that wasn't sent `forward.headers`. Where it asks for a credential, nothing is known. */
+function withoutHeaders(result: Finding): Finding {
+  const isUnknown = result.breaks.length > 0 && /^40[13]$/.test(result.got)
+  return isUnknown ? { ...result, breaks: [], compared: false, note: keptBack } : result
 }
 
 /** Checks that the backend refused a request without a signature. */
@@ -135,6 +143,7 @@ async function request(
   const requestId = randomUUID()
   const signed = { method, target: path, callerId: 'probe', plan: 'probe', requestId }
   const headers = {
+    ...target.headers,
     'x-request-id': requestId,
     'x-caller-id': signed.callerId,
     'x-caller-plan': signed.plan,
@@ -223,6 +232,7 @@ const noAnswer = 'it does not answer'
 const unread = `the body is not compared: it is over ${mostBytes / 1_024} KiB, or in an unknown encoding`
 const heldBack =
   'not compared: it takes nothing unsigned, and only the role all may send our signature to an address that is no target of the configuration'
+const keptBack = 'not compared: forward.headers go only to targets that the upstream names'
 const needed = 'set GATEWAY_SECRET to the secret that gateway and backend share'
 
 function finding(

@@ -2,7 +2,7 @@ import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
 import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import type { ConfigDocument } from './document.ts'
 import { mostMistakes, type Mistake, type Path } from './mistake.ts'
-import { isSecretName } from './mask.ts'
+import { isHidden, isSecretName } from './mask.ts'
 import { nearest } from '../../../shared/near.ts'
 
 /** The parts of a schema that the check reads: sections, lists, choices and single values. */
@@ -46,7 +46,7 @@ function* faults(
   const passes = (rule: Rule): boolean =>
     document.passes(node, (value) => isOf(rule as AnySchema, value))
   const wrong = (): Mistake => {
-    const got = shownValue(document, rule, node, String(path.at(-1)))
+    const got = shownValue(document, rule, node, path)
     const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
     const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}`
     return { offset, path, sentence }
@@ -74,12 +74,12 @@ function* faults(
  * A value as messages quote it. The value of a variable is quoted only where it can't be a secret: where a number, one
  * of a few words, a duration or a size is expected, and the value is as short as one.
  */
-function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, name: string): string {
-  const quoted = document.quote(node, name)
+function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, path: Path): string {
+  const quoted = document.quote(node, path)
   const variables = document.filled.variablesOf(node)
   if (variables.length === 0) return quoted
   const value = String(document.value(node))
-  const isSecret = [name, ...variables].some(isSecretName)
+  const isSecret = [String(path.at(-1)), ...variables].some(isSecretName)
   const from = variables.join(' and ')
   return !isSecret && isOfFewValues(rule) && /^[\w.,+-]{1,10}$/.test(value)
     ? `"${value}" from ${from}, written ${quoted}`
@@ -113,14 +113,16 @@ function* sectionFaults(
     names.add(name)
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
     const member = property ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
-    if (digits !== undefined) {
+    if (digits !== undefined && !isHidden(path)) {
       const sentence = `${nameOf(memberPath)} must be written without commas: ${digits}`
       yield { offset: value?.range?.[0] ?? at, path: memberPath, sentence }
     } else if (member) yield* faults(document, member, value, memberPath, at)
     else if (rest) {
       const plain = name.toLowerCase()
       const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
-      const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${name}${hint}`
+      // A value may stand there as well, where the space behind the colon is missing.
+      const shown = isHidden(path) ? `${/^[\w-]*/.exec(name)?.[0]}…` : name
+      const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${shown}${hint}`
       yield { offset: at, path, sentence }
     } else {
       // A misspelled setting isn't reported as missing too.

@@ -1,7 +1,7 @@
 import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
 import { withoutTokens } from '../../../shared/log.ts'
 import { FilledValues, type Reading } from './filled-values.ts'
-import { maskedJson, withoutPasswords } from './mask.ts'
+import { maskedAt, maskedJson, withoutPasswords } from './mask.ts'
 import { mostMistakes, type Mistake, type Path } from './mistake.ts'
 import { Places } from './places.ts'
 import { guardedText, type Environment } from './variables.ts'
@@ -108,19 +108,17 @@ export class ConfigDocument {
   }
 
   /**
-   * A value as it is written, for a message: shortened, without secrets, and with `${NAME}` for variables. The name of
+   * A value as it is written, for a message: shortened, without secrets, and with `${NAME}` for variables. The place of
    * the setting decides whether the whole value is a secret.
    */
-  quote(node: Node | null, name = ''): string {
+  quote(node: Node | null, path: Path): string {
     const written = this.filled.sourceOf(node)
-    if (written !== undefined) return shortened(String(maskedJson(name, written)))
+    if (written !== undefined) return shortened(String(maskedAt(path, written)))
     // A single value without variables has no placeholder.
     const value = isScalar(node)
       ? this.value(node)
       : this.filled.withPlaceholders(() => this.value(node))
-    return shortened(
-      value === null ? 'nothing' : JSON.stringify(maskedJson(name, value), maskedJson),
-    )
+    return shortened(value === null ? 'nothing' : JSON.stringify(maskedAt(path, value), maskedJson))
   }
 
   /** The text at a path without quotes, for a message; `undefined` if no text is there. */

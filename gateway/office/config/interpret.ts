@@ -169,6 +169,7 @@ function upstreamFrom(name: string, written: CompleteFile['upstreams'][string]):
     isFair: fair === 'on',
     passesCookies: forward.cookies === 'on',
     passesHost: forward.host === 'caller',
+    headers: forward.headers,
     tls,
     probes: probes.map(({ request, status }) => {
       const [method = '', target = ''] = request.split(' ')

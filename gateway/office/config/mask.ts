@@ -1,3 +1,5 @@
+import type { Path } from './mistake.ts'
+
 /** The ends of names that mark secrets, as in `sentinelPassword` or `api_key`. */
 const secretEnds = [
   'password',
@@ -24,25 +26,37 @@ export function isSecretName(name: string): boolean {
   return plain === 'key' || secretEnds.some((end) => plain.endsWith(end))
 }
 
+/** Whether a place of the file is that of headers for backends: none of their values is shown. */
+export function isHidden([section, , part, setting]: Path): boolean {
+  return section === 'upstreams' && part === 'forward' && setting === 'headers'
+}
+
+/** A value at a place of the file, without its secrets; those within it are left to `maskedJson`. */
+export function maskedAt(path: Path, value: unknown): unknown {
+  return isHidden(path) ? masked(String(value)) : maskedJson(String(path.at(-1)), value)
+}
+
 /** A text without the passwords of URLs in it: before an `@`, and in parameters of a query. */
 export function withoutPasswords(text: string): string {
   return withoutSecretMembers(withoutUserInfo(text))
 }
 
 /**
- * A replacer for `JSON.stringify`: masks passwords in texts, and whole values with secret names. A `key` beside a `cert` names
- * a file; only if somebody has written the private key itself there, it is a secret.
+ * A replacer for `JSON.stringify`: masks passwords in texts, whole values with secret names, and headers for backends, but not
+ * the file's own `headers`, which stand beside `plans`. A `key` beside a `cert` names a file; only if somebody has written the
+ * private key itself there, it is a secret.
  */
 export function maskedJson(this: unknown, name: string, value: unknown): unknown {
-  const isBesideCert = typeof this === 'object' && this !== null && 'cert' in this
-  if (name === 'key' && isBesideCert && !/BEGIN|\n/.test(String(value))) return value
+  const holder = typeof this === 'object' && this !== null ? this : undefined
+  if (name === 'headers' && holder && !('plans' in holder)) return hidden(value)
+  if (name === 'key' && holder && 'cert' in holder && !/BEGIN|\n/.test(String(value))) return value
   if (typeof value === 'string') return isSecretName(name) ? masked(value) : withoutPasswords(value)
   return isSecretName(name) && typeof value === 'number' ? '…' : value
 }
 
 /** Whether a value was copied from masked output, so that its secret is lost. */
-export function isMasked(name: string, value: string): boolean {
-  if (isSecretName(name)) return value === '…'
+export function isMasked(path: Path, value: string): boolean {
+  if (isHidden(path) || isSecretName(String(path.at(-1)))) return value === '…'
   if (/^(?:[^]*?\/\/|\s*rediss?:)…@/i.test(value)) return true
   const [, ...members] = value.split(/[?&]/)
   return members.some((member) => {
@@ -54,6 +68,15 @@ export function isMasked(name: string, value: string): boolean {
 /** A secret becomes `…`; the name of a variable is shown, and an empty text too. */
 function masked(value: string): string {
   return /^\$\{\w+\}$/.test(value) || value === '' ? value : '…'
+}
+
+/** Headers for backends with nothing of their values. */
+function hidden(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return masked(String(value))
+  }
+  const shown = Object.entries(value).map(([name, each]) => [name, masked(String(each))] as const)
+  return Object.fromEntries(shown)
 }
 
 /**

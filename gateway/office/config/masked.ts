@@ -17,7 +17,7 @@ function* masked(node: Node | null, path: Path): Generator<Mistake> {
   } else if (isSeq<Node>(node)) {
     for (const [i, item] of node.items.entries()) yield* masked(item, [...path, i])
   } else if (isScalar(node) && typeof node.value === 'string') {
-    if (!isMasked(String(path.at(-1)), node.value)) return
+    if (!isMasked(path, node.value)) return
     const sentence = `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
     yield { offset: node.range?.[0] ?? 0, path, sentence }
   }

@@ -179,6 +179,62 @@ trustedProxies: [ "\${${part}}" ]
   }
 })
 
+t.test('values of headers for a backend are told nowhere, however they are written', async (t) => {
+  const { url: upstream } = await startUpstream(t)
+  const environment = {
+    ...{ KEY: 'canary-of-a-variable', OTHER_KEY: 'canary-of-another' },
+    ...{ ADMIN_TOKEN: `alice:${token},eve/read:${token}-too`, LOG_LEVEL: 'trace' },
+  }
+  const written = `authorization: "Bearer \${KEY}", x-api-key: "\${KEY}", x-tenant: canary-in-the-file`
+  const { ask, write, text, file, gateway, key, url } = await start(t, {
+    ...{ upstream, more: plans, environments: [environment] },
+    upstreamMore: `forward: { headers: { ${written}, x-default: "\${NONE:-canary-of-a-default}" } }`,
+  })
+  const told: string[] = []
+  const tell = async (answer: ReturnType<typeof ask>) => told.push((await answer).text)
+  const asked = await fetch(`${url}/v1/x`, { headers: await key() })
+  const shown = {
+    ...{ authorization: '…', 'x-api-key': '${KEY}', 'x-tenant': '…', 'x-default': '…' },
+  }
+  const { config } = json(await ask('GET', '/admin/config'))
+  t.match(config, { upstreams: { animals: { forward: { headers: shown } } } })
+
+  const yaml = { 'content-type': 'application/yaml' }
+  const asReader = { ...yaml, authorization: `Bearer ${token}-too` }
+  for (const faulty of [
+    text.replace('x-tenant: canary', 'x-tenant: 5, x_tenant: canary'),
+    text.replace(/headers: \{(.*?)\} \}/, 'headers: [ {$1} ] }'),
+    text.replace('x-tenant: canary', 'x-tenant:canary'),
+  ]) {
+    t.not(faulty, text)
+    const answer = await ask('POST', '/admin/config/check', faulty, asReader)
+    t.match(json(answer), { sound: false })
+    told.push(answer.text)
+    write(() => faulty)
+    await tell(ask('POST', '/admin/config/reload'))
+  }
+  write(() => text.replace('x-tenant: canary', 'x-other: other-canary').replace('KEY', 'OTHER_KEY'))
+  await tell(ask('POST', '/admin/config/reload'))
+  await until(() => gateway.output().includes('config.change'))
+  const paths = ['/admin/config', '/admin/audit', '/admin/upstreams', '/admin/live', '/metrics']
+  for (const path of paths) await tell(ask('GET', path))
+  t.match(told.at(-4), /config\.change.*x-other/, 'its name is')
+  const commands = [
+    'config show',
+    'config show --json',
+    'config running',
+    'config diff',
+    'config check',
+  ]
+  const request = asked.headers.get('x-request-id') ?? ''
+  for (const command of [...commands, 'config check --json', `explain ${request}`]) {
+    const { out } = await runCommand([...command.split(' '), '--config', file], environment)
+    t.ok(out, command)
+    told.push(out)
+  }
+  t.notMatch([...told, gateway.output()].join('\n'), 'canary')
+})
+
 t.test('a posted text tells nothing of files, and waits for none', async (t) => {
   const { ask, file } = await startAdmin(t)
   const text = readFileSync(file, 'utf8')

@@ -18,7 +18,13 @@ import { section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
 import { operationRemarks } from './operations.ts'
 import { restrictionRemarks } from './restrictions.ts'
-import { cookieRemarks, probeRemarks, swapRemarks, unusedRemarks } from './upstreams.ts'
+import {
+  cookieRemarks,
+  headerRemarks,
+  probeRemarks,
+  swapRemarks,
+  unusedRemarks,
+} from './upstreams.ts'
 
 export type World = Readonly<{
   /** The files of this machine that the configuration names; `undefined` for somebody who may not see them. */
@@ -68,6 +74,7 @@ export function contradictionsIn(
     ...costRemarks(file, quote),
     ...swapRemarks(file, quote),
     ...cookieRemarks(file),
+    ...headerRemarks(file),
     ...(soundEntries
       ? [...probeRemarks(file, soundEntries), ...unusedRemarks(file, soundEntries)]
       : []),

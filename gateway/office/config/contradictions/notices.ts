@@ -20,7 +20,7 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
     const { to: url, secret, allow } = section(entry)
     const at: Path = ['notices', i]
     const secrets = text(secret)
-    const isTold = secrets === undefined || isMasked('secret', secrets)
+    const isTold = secrets === undefined || isMasked(['secret'], secrets)
     if (!isTold && !areSecrets(secrets)) yield mistake([...at, 'secret'], expected)
     else if (!isTold && areShort(secrets)) yield warning([...at, 'secret'], short)
     const href = URL.parse(text(url) ?? '')?.href

@@ -1,5 +1,9 @@
+import { isOf } from '../../../../shared/schema.ts'
 import { isTargetUrl, originOf } from '../../../front/forwarding/target-url.ts'
+import { hopByHop, plainName, unsendable } from '../../../front/forwarding/withheld-headers.ts'
 import { decoded } from '../../../front/http/paths.ts'
+import { isMasked } from '../mask.ts'
+import { headerName } from '../settings/values.ts'
 import { leadsTo, methodFault, type KnownEntry } from './entries.ts'
 import {
   list,
@@ -79,6 +83,42 @@ export function* cookieRemarks(file: Section): Generator<Remark> {
     const rest = others === '' ? '' : `; the same go to ${others}`
     const sentence = `is on: the backend gets all cookies that callers have for the gateway's host${rest}`
     yield warning(['upstreams', name, 'forward', 'cookies'], sentence)
+  }
+}
+
+/** The most headers that an upstream gives its backend. */
+const mostHeaders = 20
+
+/** Headers that frame a request, belong to one connection, or tell what only the gateway may tell. */
+const ownHeaders = new Set(
+  `${hopByHop} host content-length content-digest cookie expect via x-request-id`.split(' '),
+)
+const ownFamilies = /^(?:x-(?:caller|forwarded|gateway)(?:-|$)|signature|sec-websocket)/
+
+/** Headers for a backend have names of their own, and values that can be sent. No sentence quotes a value. */
+export function* headerRemarks(file: Section): Generator<Remark> {
+  for (const [upstream, written] of Object.entries(section(file['upstreams']))) {
+    const at = ['upstreams', upstream, 'forward', 'headers']
+    const headers = Object.entries(section(section(section(written)['forward'])['headers']))
+    if (headers.length > mostHeaders) {
+      yield mistake(at, `must be at most ${mostHeaders} headers, got ${headers.length}`)
+    }
+    const places = new Map<string, string>()
+    for (const [name, value] of headers) {
+      if (!isOf(headerName, name)) continue
+      const path = [...at, name]
+      const spelled = plainName(name)
+      const other = places.get(spelled)
+      if (ownHeaders.has(spelled) || ownFamilies.test(spelled)) {
+        yield mistake(path, 'is a header that only the gateway may send')
+      } else if (other !== undefined) {
+        yield mistake(path, `is ${other} as well: servers may take both for one`)
+      } else places.set(spelled, name)
+      const sent = text(value) ?? ''
+      if (!isMasked(path, sent) && (unsendable.test(sent) || sent.trim() !== sent)) {
+        yield mistake(path, 'has a character that no header can have, or a space at an end')
+      }
+    }
   }
 }
 

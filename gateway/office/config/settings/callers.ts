@@ -1,14 +1,12 @@
 import { ietfDrafts } from '../../../front/limits/headers.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, orOff, required, section } from './setting.ts'
-import { count, onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
+import { count, headerName, onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
 
 const origin = spelled(
   '^(?:\\*|https?://[^/?#@\\s]+)$',
   'an origin such as https://app.example, or *',
 )
-/** The name of a header. */
-const headerName = spelled("^[\\w!#$%&'*+.^`|~-]+$", 'the name of a header, such as x-api-key')
 /** A path at which the gateway itself answers. It has no colon, which would begin a parameter for the router. */
 const ownPath = spelled('^/[^{}*:?#\\s]*$', 'a path such as /v1/quota')
 /** A path at which the gateway itself answers, with more paths below it. */

@@ -3,7 +3,7 @@ import { optional, required, section } from './setting.ts'
 import { swap } from './swap.ts'
 import { targets } from './targets.ts'
 import { upstreamTls } from './tls.ts'
-import { count, onOrOff, spelled, time, whole } from './values.ts'
+import { count, headerName, onOrOff, spelled, time, whole } from './values.ts'
 
 const status = whole(100, 599, 'an HTTP status from 100 to 599')
 const probe = spelled(
@@ -42,6 +42,14 @@ const forward = section({
     Type.Enum(['target', 'caller'], { expected: 'target or caller' }),
     'The Host of requests: that of the target, or the one that the caller has asked.',
     'target',
+  ),
+  headers: optional(
+    Type.Record(
+      headerName,
+      Type.String({ minLength: 1, expected: 'a text, in quotes if it looks like a number' }),
+      { expected: 'headers by name, such as { x-api-key: ... }' },
+    ),
+    'Headers that the backend gets in place of callers’ own, such as a credential; at most 20. Their values are masked wherever settings are shown.',
   ),
 })
 

@@ -30,6 +30,11 @@ export const upTo = readBy(
 )
 /** Whole percents up to a thousand. */
 export const percentPattern = '^(?:[1-9]\\d{0,2}|1000)%$'
+/** The name of a header. */
+export const headerName = spelled(
+  "^[\\w!#$%&'*+.^`|~-]+$",
+  'the name of a header, such as x-api-key',
+)
 export const text = Type.String({ minLength: 1, expected: 'a text' })
 export const yesOrNo = Type.Boolean({ expected: 'true or false' })
 export const onOrOff = Type.Enum(['on', 'off'], { expected: 'on or off' })
