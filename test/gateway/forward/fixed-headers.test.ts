@@ -3,6 +3,7 @@ import { WebSocket } from 'undici'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startCollector } from '../../support/collector.ts'
+import { runCommand } from '../../support/command.ts'
 import { allRequests, compare } from '../../support/comparison.ts'
 import { startForCaller } from '../../support/first-caller.ts'
 import { configFor, startUpstream, type Upstream } from '../../support/gateway.ts'
@@ -126,7 +127,7 @@ t.test('an address that the upstream doesn’t name never gets the key', async (
   const models = await startModelsWithKey(t, key)
   const [locked, open] = [await startModelsWithKey(t, key), await startUpstream(t)]
   const probes = 'probes: [ { request: GET /v1/models } ]'
-  const { url, ask, gateway } = await startAdmin(t, {
+  const { url, ask, gateway, file } = await startAdmin(t, {
     ...{ upstream: models, upstreamMore: `${forward}, ${checked}, ${probes}` },
   })
   const check = async (url: string) => json(await ask('POST', '/admin/upstreams/check', { url }))
@@ -145,6 +146,10 @@ t.test('an address that the upstream doesn’t name never gets the key', async (
   )
   models.refused.length = 0
   t.match(await check(models.url), { fit: true }, 'the present one has it')
+
+  const byHand = await runCommand(['upstream', 'check', locked.url, '--config', file], {})
+  t.match(byHand.out, /go only to targets that the upstream names[^]*Nothing was compared in 2 of/)
+  t.notMatch(byHand.out, 'is it running?')
 
   const settings = { url: open.url, share: allRequests, for: '1m' }
   const { latest, leave, over } = await compare(t, url, settings)

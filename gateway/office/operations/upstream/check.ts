@@ -102,7 +102,7 @@ function remedy(
   { present, upstream, findings }: CheckedUpstream,
   { preview, hasVariable }: CommandContext,
 ): string[] {
-  if (findings.every(({ note, needsSignature }) => note === undefined || needsSignature)) return []
+  if (!findings.some(({ note }) => note?.includes(`${present} does not answer`))) return []
   const first = ['upstreams', upstream, 'targets', 0]
   const written = preview.wordAt(first) ?? preview.wordAt([...first, 'url']) ?? ''
   const [, variable] = /\$\{(\w+)/.exec(written) ?? []
