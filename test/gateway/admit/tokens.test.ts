@@ -7,7 +7,7 @@ import { request } from 'undici'
 import { parse, stringify } from 'yaml'
 import { startGateway, type Gateway, type GatewayOptions } from '../../support/gateway.ts'
 import { caller, json } from '../../support/http.ts'
-import { startModels } from '../../support/model-server.ts'
+import { startModels, startModelsWithKey } from '../../support/model-server.ts'
 import { textOf } from '../../support/readme.ts'
 import { somePort } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
@@ -19,9 +19,9 @@ function samplesIn(language: string): string[] {
   return [...textOf('config/tokens.md').matchAll(fenced)].map(([, sample = '']) => sample)
 }
 
-const [ofModels, ofOwn] = samplesIn('yaml').map(
-  (sample) => parse(sample) as { plans?: object; routes: object[] },
-)
+type Written = { plans?: object; upstreams?: { api: { forward: object } }; routes: object[] }
+
+const [ofModels, ofApi, ofOwn] = samplesIn('yaml').map((sample) => parse(sample) as Written)
 
 const noon = Date.UTC(2026, 10, 20, 12)
 
@@ -93,6 +93,21 @@ t.test('in front of a server of models, a plan limits tokens', async (t) => {
   t.equal((await gateway.call('POST', path, long, headers)).status, 200)
   await isUsed(10_000)
   t.match(json(await gateway.call('POST', path, asked, headers)), { code: 'rate_limit_exceeded' })
+})
+
+t.test('in front of a model’s API, the gateway has the key and callers have theirs', async (t) => {
+  const models = await startModelsWithKey(t, { authorization: 'Bearer sk-canary' })
+  const forward = JSON.stringify(ofApi?.upstreams?.api.forward)
+  const { gateway, headers } = await startBySample(t, ofApi, {
+    upstream: models,
+    upstreamMore: `forward: ${forward.replace('${OPENAI_API_KEY}', 'sk-canary')}`,
+  })
+  const answer = await gateway.call('POST', path, asked, headers)
+  t.match(json(answer), { usage: { total_tokens: 13 } })
+  await until(async () => (await used(gateway, headers)) === 13)
+  const files = await gateway.call('GET', '/v1/files', undefined, headers)
+  t.equal(files.status, 404, 'nothing else of the account is reached')
+  t.strictSame(models.refused, [])
 })
 
 /** Runs a sample of the page until its test ends; gives its address. */
