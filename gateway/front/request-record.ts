@@ -70,7 +70,7 @@ export class RequestRecord implements GuardedRequest {
   act: Act | undefined = undefined
   /** Whether its backend has answered: a WebSocket is no answer. */
   isAnswered = false
-  /** The cost that its answer tells: in a trailer, if that is well formed, else in a header. */
+  /** The cost that its answer tells: in a trailer, if that is well formed or alone, else in a header. */
   toldCost: ToldCost | undefined = undefined
   /** The reader of its answer's body, where its route has the cost from there. */
   bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined

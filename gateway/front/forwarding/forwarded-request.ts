@@ -4,7 +4,7 @@ import { Readable, type Duplex } from 'node:stream'
 import { Refusal } from '../../../shared/refusal.ts'
 import { becomesWebSocket } from '../../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
-import { costHeader, isWellFormed } from '../limits/answer-cost.ts'
+import { costHeader, toldCostOf } from '../limits/answer-cost.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import type { RouteForwarding } from './forwarding.ts'
 import {
@@ -171,14 +171,14 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   }
 
   trailed(trailers: IncomingHttpHeaders): void {
-    const costText = trailers[costHeader]
-    if (costText !== undefined && isWellFormed(costText)) this.record.toldCost = costText
+    this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }
 
   #beginCost(headers: IncomingHttpHeaders): void {
     const { inBody } = this.forwarding.route.answerCost ?? {}
     if (inBody) this.record.bodyCost = new BodyCost(headers, inBody)
-    else this.record.toldCost ??= headers[costHeader]
+    // The trailers of a short answer come first.
+    else this.record.toldCost = toldCostOf(headers[costHeader], this.record.toldCost)
   }
 
   upgraded(answered: IncomingHttpHeaders, backend: Duplex, target: Target): void {

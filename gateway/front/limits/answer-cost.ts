@@ -54,6 +54,15 @@ export function costOf(
   return cost > atMost ? { cost: atMost, outcome: 'capped' } : { cost, outcome: 'told' }
 }
 
+/** The cost of a header and a trailer that counts: the trailer's, unless it is malformed and a header is there. */
+export function toldCostOf(
+  header: ToldCost | undefined,
+  trailer: ToldCost | undefined,
+): ToldCost | undefined {
+  if (trailer === undefined) return header
+  return header === undefined || isWellFormed(trailer) ? trailer : header
+}
+
 /** Whether a value is one number of up to ten digits. */
 export function isWellFormed(costText: ToldCost): boolean {
   return typeof costText === 'string' && /^\d{1,10}$/.test(costText)

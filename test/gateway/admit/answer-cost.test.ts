@@ -36,6 +36,11 @@ const answers: Record<string, (response: ServerResponse) => void> = {
     response.addTrailers({ 'X-Gateway-Cost': 'x' })
     response.end('}')
   },
+  'only-bad-trailer': (response) => {
+    response.writeHead(200, { Trailer: 'X-Gateway-Cost' }).write('{')
+    response.addTrailers({ 'X-Gateway-Cost': '12, 13' })
+    response.end('}')
+  },
 }
 
 async function startTelling(t: Test, options: Partial<GatewayOptions> = {}) {
@@ -70,7 +75,7 @@ for (const store of ['embedded', 'redis']) {
     let sum = 0
     for (const [path, cost] of Object.entries({
       ...{ told: 137, less: 3, nothing: 0, missing: 10, malformed: 10, twice: 10, capped: 500 },
-      ...{ failed: 12, trailer: 41, both: 42, 'bad-trailer': 7 },
+      ...{ failed: 12, trailer: 41, both: 42, 'bad-trailer': 7, 'only-bad-trailer': 10 },
     })) {
       const answer = await gateway.call('GET', `/v1/${path}`, undefined, headers)
       t.notOk('x-gateway-cost' in answer.headers, `${path}: the caller doesn't see it`)
@@ -80,7 +85,7 @@ for (const store of ['embedded', 'redis']) {
     }
     t.equal(asked[0], 'trailers', 'the backend is told that trailers are read')
     const outcomes = [...gateway.app.front.meters.answerCosts].map(([name, , n]) => [name, n])
-    const counts = { told: 7, missing: 1, malformed: 2, capped: 1 }
+    const counts = { told: 7, missing: 1, malformed: 3, capped: 1 }
     t.strictSame(Object.fromEntries(outcomes), counts)
     await gateway.app.front.flushCounts()
     const day = Math.floor(Date.now() / dayMs)
