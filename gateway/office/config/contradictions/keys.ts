@@ -3,7 +3,14 @@ import { authorization } from '../../../front/http/key-header.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 /** Headers of HTTP, browsers and traces; the gateway's own and those of proxies are never forwarded. */
-const needed = /^(?:content-.*|accept|accept-.*|access-control-.*|origin|trace(?:parent|state))$/
+const needed = new RegExp(
+  `^(?:${[
+    '(?:accept|access-control|content|if|sec|signature|want|x-b3)-.*',
+    'accept|range|cache-control|pragma|date|from|via|max-forwards|warning|early-data|prefer|priority',
+    'origin|referer|user-agent|upgrade-insecure-requests|dnt|last-event-id|idempotency-key',
+    'signature|digest|repr-digest|traceparent|tracestate|baggage|b3',
+  ].join('|')})$`,
+)
 
 /** Keys come in headers that nothing else needs, each named once. */
 export function* keyHeaderRemarks(file: Section, quote: Quote): Generator<Remark> {
