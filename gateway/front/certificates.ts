@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import { FollowedTls } from '../../shared/tls/followed.ts'
-import type { TlsFiles } from '../../shared/tls/files.ts'
+import type { TlsBounds, TlsFiles } from '../../shared/tls/files.ts'
 
 export type CertificatesOptions = Readonly<{ clock: Clock; log: Log }>
 
@@ -24,7 +24,7 @@ export class Certificates {
   }
 
   /** Reads files and follows them; throws a sentence if they can't be used. Each call needs a `release`. */
-  open(use: string, files: TlsFiles): FollowedTls {
+  open(use: string, files: TlsFiles & TlsBounds): FollowedTls {
     const { log } = this.#options
     const at = use.replace(/^upstream\//, 'upstreams.') + '.tls'
     const tls = new FollowedTls({

@@ -12,6 +12,12 @@ export type TlsFiles = Readonly<{
 /** Their content, in the words of Node. */
 export type TlsTexts = Readonly<{ cert?: string; key?: string; ca?: string }>
 
+/** What a server takes: the oldest version, and the ciphers of TLS 1.2. */
+export type TlsBounds = Readonly<{
+  minVersion?: 1.2 | 1.3 | undefined
+  ciphers?: string | undefined
+}>
+
 /** What is wrong with one of the files: a sentence without its subject. It never quotes a file or its name. */
 export type TlsFault = Readonly<{ name: keyof TlsFiles; sentence: string }>
 

@@ -1,11 +1,18 @@
 import { FileWatch } from '../file-watch.ts'
-import { certificateEndsAtMs, readTls, type TlsFiles, type TlsTexts } from './files.ts'
+import {
+  certificateEndsAtMs,
+  readTls,
+  type TlsBounds,
+  type TlsFiles,
+  type TlsTexts,
+} from './files.ts'
 
 /** The interval between looks at the files. */
 const lookEveryMs = 250
 
 export type FollowedTlsOptions = Readonly<{
-  files: TlsFiles
+  /** The files, and what a server with them takes. */
+  files: TlsFiles & TlsBounds
   /** What sentences call the files. */
   names?: Readonly<Record<keyof TlsFiles, string>>
   /** Hears of new texts in use. */
@@ -41,6 +48,10 @@ export class FollowedTls {
   /** The texts in use. They are other ones if, and only if, some file has another content. */
   get texts(): TlsTexts {
     return this.#texts
+  }
+
+  get bounds(): TlsBounds {
+    return this.#options.files
   }
 
   /** The time until which the certificate is valid; `undefined` without one. */

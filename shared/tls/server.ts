@@ -4,14 +4,19 @@ import {
   Server as TlsServer,
   type ServerOptions as TlsServerOptions,
 } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
 import { createServer } from '../node/http.ts'
+import type { TlsBounds } from './files.ts'
 import type { FollowedTls } from './followed.ts'
 
 /** The time limit of a handshake. */
 export const handshakeMs = 5_000
 
-/** The oldest version that is spoken, whatever Node is told by its options. */
+/** The oldest version that is spoken unless a newer one is set, whatever Node is told by its options. */
 const minVersion = 'TLSv1.2'
+
+/** The ciphers of TLS 1.3, which Node would switch off where a list has none of them. */
+const newestCiphers = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256'
 
 /** Makes a server of HTTP/1.1: by TLS with some options for it, and in plain text otherwise. */
 export function httpServer(
@@ -39,9 +44,17 @@ export function followedServer(
   const asksClients = tls.texts.ca !== undefined
   const server = httpServer(options, { requestCert: asksClients }, take)
   if (server instanceof TlsServer) {
-    tls.use((texts) => server.setSecureContext({ ...texts, minVersion }))
+    const bounds = contextBounds(tls.bounds)
+    tls.use((texts) => server.setSecureContext({ ...texts, ...bounds }))
   }
   return server
+}
+
+function contextBounds({ minVersion: least, ciphers }: TlsBounds): SecureContextOptions {
+  return {
+    minVersion: least === 1.3 ? 'TLSv1.3' : minVersion,
+    ...(ciphers === undefined ? {} : { ciphers: `${newestCiphers}:${ciphers}` }),
+  }
 }
 
 /** The event by which a server tells of a connection that speaks HTTP: with TLS it comes after the handshake. */

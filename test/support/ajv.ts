@@ -7,7 +7,9 @@ export function ajvCheckOf(schema: object): ValidateFunction {
   const ajv = new Ajv({ strict: false, strictNumbers: true })
   ajv.addKeyword({
     keyword: 'refined',
-    validate: (checks: readonly Check[], value: unknown) => checks.every((check) => check(value)),
+    // Only a value of the schema's type comes to the checks; Ajv asks all keywords.
+    validate: (checks: readonly Check[], value: unknown, { type }: { type?: unknown } = {}) =>
+      (type === 'string' && typeof value !== 'string') || checks.every((check) => check(value)),
   })
   return ajv.compile(withChecks(schema) as object)
 }

@@ -62,8 +62,8 @@ export const everySetting = [
 ].map(
   (redis) => `
 name: edge-1.eu_2:7
-listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE } }
-admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE }, hosts: [ gateway.internal ], save: true }
+listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: "HIGH:!aNULL" } }
+admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 }, hosts: [ gateway.internal ], save: true }
 store:
   file: some/where.db
   ${redis}, username: u, password: p, tls: { ca: CERT } }

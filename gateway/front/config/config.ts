@@ -1,3 +1,4 @@
+import type { TlsBounds } from '../../../shared/tls/files.ts'
 import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
 import type { AnswerCost } from '../limits/answer-cost.ts'
@@ -132,11 +133,11 @@ export type NoticeSettings = Readonly<{
   allow: readonly string[]
 }>
 
-/** An address to listen on; by TLS with the files of a certificate and its key. */
+/** An address to listen on; by TLS with the files of a certificate and its key, and what it takes. */
 export type Address = Readonly<{
   host: string
   port: number
-  tls?: Readonly<{ cert: string; key: string }> | undefined
+  tls?: (Readonly<{ cert: string; key: string }> & TlsBounds) | undefined
 }>
 
 /**

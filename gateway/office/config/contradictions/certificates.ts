@@ -17,6 +17,16 @@ export function* certificateRemarks(file: Section, files: NamedFiles): Generator
   }
 }
 
+/** Ciphers of TLS 1.2 are chosen where it is spoken. */
+export function* cipherRemarks(file: Section): Generator<Remark> {
+  for (const name of ['listen', 'admin']) {
+    const { minVersion, ciphers } = section(section(file[name])['tls'])
+    if (minVersion === 1.3 && ciphers !== undefined) {
+      yield warning([name, 'tls', 'ciphers'], 'is for TLS 1.2, and minVersion is 1.3')
+    }
+  }
+}
+
 /** A certificate for targets has its key beside it, and the other way round; and some target is there to see it. */
 export function* upstreamTlsRemarks(file: Section): Generator<Remark> {
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {

@@ -5,7 +5,7 @@ import type { Mistake, Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
-import { certificateRemarks, upstreamTlsRemarks } from './certificates.ts'
+import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
 import { jwtRemarks } from './jwt.ts'
@@ -67,6 +67,7 @@ export function contradictionsIn(
     ...banRemarks(file, quote),
     ...keyHeaderRemarks(file, quote),
     ...stopRemarks(file, quote),
+    ...cipherRemarks(file),
     ...upstreamTlsRemarks(file),
     ...(world.files
       ? [...certificateRemarks(file, world.files), ...portalRemarks(file, quote, world.files)]
