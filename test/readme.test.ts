@@ -145,6 +145,16 @@ t.test('every code of a refusal is told with its status, and no other', (t) => {
   t.end()
 })
 
+t.test('every reason of a refusal is told, and no other', (t) => {
+  const [, union = ''] =
+    /^export type Reason =\n((?: {2}\|.*\n)*)/m.exec(textOf('shared/refusal.ts')) ?? []
+  const named = [...union.matchAll(/'(\w+)'/g)].map(([, name]) => name)
+  const all = [...named, ...windows.map(({ name }) => name), 'backend']
+  const told = table('gateway/office/explain/README.md', 'code').map(([, reason]) => reason)
+  t.strictSame(told.sort(), all.sort())
+  t.end()
+})
+
 t.test('every command is told as its help tells it', async (t) => {
   const lines = (await helpOf(t, 'gateway/office/cli/main.ts')).split('\n')
   const commands = lines

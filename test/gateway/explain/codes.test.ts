@@ -5,6 +5,7 @@ import { startAdmin } from '../../support/admin.ts'
 import { explanationOf, type Found } from '../../support/explained.ts'
 import { startUpstream } from '../../support/gateway.ts'
 import { answerFrom, json, raw, type Answer } from '../../support/http.ts'
+import { table } from '../../support/readme.ts'
 import { until } from '../../support/until.ts'
 
 /** The limit, the use and the end of a window, as the headers of an answer say them. */
@@ -13,6 +14,18 @@ function windowIn({ headers }: Answer) {
     Number(headers[`x-ratelimit-${name}`]),
   )
   return { limit, remaining, reset }
+}
+
+/** The codes of the README's table, each with each of its reasons. */
+function reasonsByCode(): ReadonlySet<string> {
+  let code = ''
+  const rows = table('gateway/office/explain/README.md', 'code')
+  return new Set(
+    rows.map(([named = '', reason]) => {
+      if (named !== '') code = named.startsWith('none:') ? 'null' : named
+      return `${code} ${reason}`
+    }),
+  )
 }
 
 t.test('for every code, explain says what the answer said, and why', async (t) => {
@@ -199,7 +212,9 @@ deprecations:
       },
     ],
   ]
+  const toldReasons = reasonsByCode()
   for (const [code, reason, provoke, who] of cases) {
+    if (reason !== code) t.ok(toldReasons.has(`${code} ${reason}`), `${code} ${reason} is told`)
     const answer = await provoke()
     const found = await explanationOf(ask, answer)
     const name = `${code} ${reason}`
