@@ -41,6 +41,8 @@ export class BodyCost {
   /** The bytes of the line that comes in, and whether they are a line of data so far. */
   #column = 0
   #isData = true
+  /** Whether the line before has ended with a carriage return. */
+  #isAfterReturn = false
   #refused = 0
   #costText: string | undefined
 
@@ -79,9 +81,9 @@ export class BodyCost {
   }
 
   #readByte(byte: number): void {
-    if (byte === lineFeed) return this.#endLine()
-    // Before a line: a carriage return, which makes no line of it, and a byte order mark.
-    if (this.#column === 0 && (byte === carriageReturn || byte >= 0x80)) return
+    if (byte === lineFeed || byte === carriageReturn) return this.#readLineEnd(byte)
+    // Before a line: a byte order mark.
+    if (this.#column === 0 && byte >= 0x80) return
     const column = this.#column++
     if (column < dataField.length) this.#isData &&= byte === dataField[column]
     else if (this.#isData && (column > dataField.length || byte !== space)) this.#store(byte)
@@ -91,15 +93,19 @@ export class BodyCost {
     if (this.#takesMore(1)) this.#text[this.#length++] = byte
   }
 
+  #readLineEnd(byte: number): void {
+    // A line feed after a carriage return belongs to it.
+    const isSecond = byte === lineFeed && this.#isAfterReturn && this.#column === 0
+    this.#isAfterReturn = byte === carriageReturn
+    if (!isSecond) this.#endLine()
+  }
+
   #endLine(): void {
     const [column, isData] = [this.#column, this.#isData]
     this.#column = 0
     this.#isData = true
     if (column === 0) this.#endText()
-    else if (isData && column >= dataField.length) {
-      if (this.#text[this.#length - 1] === carriageReturn) this.#length--
-      this.#store(lineFeed)
-    }
+    else if (isData && column >= dataField.length) this.#store(lineFeed)
   }
 
   /** Notes the member of the text that has come, if it has it. */
@@ -136,12 +142,12 @@ function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
   return /^application\/(?:json|[^\s/]+\+json)$/.test(type.trim()) ? 'json' : 'other'
 }
 
-/** The value at a JSON pointer; `undefined` if there is none. */
+/** The value at a JSON pointer; `undefined` if there is none. The length of a list isn't enumerable, and no member. */
 function memberOf(value: unknown, path: readonly string[]): unknown {
   let member = value
   for (const name of path) {
-    if (typeof member !== 'object' || member === null || !Object.hasOwn(member, name))
-      return undefined
+    if (typeof member !== 'object' || member === null) return undefined
+    if (!Object.prototype.propertyIsEnumerable.call(member, name)) return undefined
     member = (member as Record<string, unknown>)[name]
   }
   return member ?? undefined

@@ -83,6 +83,12 @@ const answers: Record<string, readonly [cost: number, (response: ServerResponse)
   ],
   events: [73, (response) => stream(response, [delta('a'), delta('b'), usage(73), '[DONE]'])],
   'several-usages': [9, (response) => stream(response, [usage(3), delta('b'), usage(9)], '\r\n')],
+  'carriage-returns': [9, (response) => stream(response, [usage(3), delta('b'), usage(9)], '\r')],
+  'mixed-line-ends': [
+    6,
+    (response) =>
+      events(response, `data: {"usage":\rdata: {"total_tokens":6}}\r\n\rdata: ${usage('x')}\n`),
+  ],
   'long-event': [8, (response) => stream(response, [usage(8), `"${'x'.repeat(1_100_000)}"`])],
   comments: [
     7,
@@ -147,6 +153,38 @@ t.test('a cost is read out of the body, which is passed on as it is', async (t) 
     [...app.front.meters.answerCosts].map(([name, , n]) => [name, n]),
   )
   t.match(outcomes, { malformed: 2, missing: 10, capped: 1 })
+})
+
+t.test('a pointer leads to what the JSON has, and to nothing of JavaScript', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    const odd = '"__proto__":{"n":3},"constructor":{"length":4},"of":{"length":5}'
+    asJson(response).end(`{"choices":["a","b"],"text":"abc","own":{${odd}}}`)
+  })
+  const pointers = {
+    ...{ '/choices/length': 10, '/text/length': 10, '/choices/constructor/length': 10 },
+    ...{ '/constructor/length': 10, '/__proto__/n': 10, '/own/toString/length': 10 },
+    ...{ '/own/__proto__/n': 3, '/own/constructor/length': 4, '/own/of/length': 5 },
+  }
+  const routes = Object.keys(pointers).map(
+    (json, i) =>
+      `{ path: /v1/${i}, upstream: animals, cost: { estimate: 10, from: { json: ${json} } } }`,
+  )
+  const { call, key } = await startGateway(t, {
+    upstream,
+    more: 'plans: { free: { perMinute: unlimited, perDay: 1000 } }',
+    routes: `[ ${routes.join(', ')} ]`,
+  })
+  const { headers } = await key()
+  let sum = 0
+  for (const [i, [pointer, points]] of Object.entries(pointers).entries()) {
+    await call('GET', `/v1/${i}`, undefined, headers)
+    sum += points
+    await until(async () => {
+      const { day } = json(await call('GET', '/v1/quota', undefined, headers))
+      return (day as { remaining: number }).remaining === 1_000 - sum
+    })
+    t.pass(pointer)
+  }
 })
 
 t.test('a number is scaled, and rounded up', async (t) => {
