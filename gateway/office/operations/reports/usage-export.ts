@@ -56,12 +56,13 @@ export const exportUsage = operation({
     const query = { fromDay: from ?? toDay, toDay, by }
     return ledgerLines(stores(), query, nowMs)
   },
-  // Without a figure that few have: a day that was exported before is the same now.
   json: (lines) =>
     Listed.inOrder(lines, ({ estimated, beyond, ...line }) => ({
       ...line,
+      // Few lines have any.
       estimated: estimated || undefined,
-      ...(beyond !== 0 ? { included: line.points - beyond, beyond } : {}),
+      included: line.points - beyond,
+      beyond,
     })),
   csv: (lines) => csvPieces(columns, lines, rowOf),
   text: table,
