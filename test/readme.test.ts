@@ -86,6 +86,36 @@ t.test('every promise names a test that is there', (t) => {
   t.end()
 })
 
+t.test('no wish that Tollgate is said not to grant names a setting of its own', (t) => {
+  const settings = new Set([...settingsOf(fileSchema).keys()].flatMap((place) => place.split('.')))
+  const names = new Set([...settings].map((name) => name.replace('[]', '').toLowerCase()))
+  const wishes = table('config/beside-others.md', 'wish')
+  t.ok(wishes.length > 8)
+  for (const [wish = ''] of wishes) {
+    const words = wish.toLowerCase().match(/\w{3,}/g) ?? []
+    t.strictSame(
+      words.filter((word) => names.has(word)),
+      [],
+      wish,
+    )
+  }
+  t.end()
+})
+
+t.test('every column of a comparison says as of when it is', (t) => {
+  for (const head of textOf('config/beside-others.md').match(/^\| feature .*\n.*\n.*/gm) ?? []) {
+    const [first = '', , asOf = ''] = head.split('\n')
+    const dates = asOf.split('|').slice(3, -1)
+    t.match(asOf, /^\| as of +\| – /)
+    t.equal(dates.length, first.split('|').length - 4)
+    t.ok(
+      dates.every((date) => /^ 20\d\d-\d\d +$/.test(date)),
+      asOf,
+    )
+  }
+  t.end()
+})
+
 t.test('every default is told, and no other', (t) => {
   const told = table('config/README.md', 'setting').flatMap(([place = '', , initial = '']) =>
     initial === '' ? [] : [[place, parse(initial)]],
