@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { jsonFrom } from '../../../shared/json.ts'
+import { memberAt } from '../../../shared/pointer.ts'
 import type { CostInBody } from '../limits/answer-cost.ts'
 
 /** The largest JSON body, and the largest event of a stream, that are read. */
@@ -118,8 +119,8 @@ export class BodyCost {
     if (!bytes.includes(this.#name) && !bytes.includes(escape)) return
     const parsed = jsonFrom(bytes.toString().replace(/^\uFEFF/, ''), bounds)
     if (parsed === undefined) this.#refused++
-    const value = memberOf(parsed, this.#where.path)
-    if (value === undefined) return
+    const value = memberAt(parsed, this.#where.path)
+    if (value === undefined || value === null) return
     const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 0
     this.#costText = isWhole ? scaled(value, this.#where.times) : nonsense
   }
@@ -140,17 +141,6 @@ function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
   if (encoding !== 'identity' || !isUtf8) return 'other'
   if (type.trim() === 'text/event-stream') return 'events'
   return /^application\/(?:json|[^\s/]+\+json)$/.test(type.trim()) ? 'json' : 'other'
-}
-
-/** The value at a JSON pointer; `undefined` if there is none. The length of a list isn't enumerable, and no member. */
-function memberOf(value: unknown, path: readonly string[]): unknown {
-  let member = value
-  for (const name of path) {
-    if (typeof member !== 'object' || member === null) return undefined
-    if (!Object.prototype.propertyIsEnumerable.call(member, name)) return undefined
-    member = (member as Record<string, unknown>)[name]
-  }
-  return member ?? undefined
 }
 
 /** Points, rounded up. Nine digits are what a product of decimals is exact to: 30 times 0.1 is 3. */

@@ -1,3 +1,5 @@
+import { pathOf } from '../../../shared/pointer.ts'
+
 /** The header or trailer by which a backend tells what a request has cost. */
 export const costHeader = 'x-gateway-cost'
 
@@ -29,9 +31,8 @@ export function costTerms(
   if (typeof setting === 'number') return { cost: setting, answerCost: undefined }
   const { estimate, from, atMost = Math.min(mostCost, estimate * 10) } = setting
   if (from === 'answer') return { cost: estimate, answerCost: { atMost } }
-  const names = from.json.split('/').slice(1)
-  const path = names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return { cost: estimate, answerCost: { atMost, inBody: { path, times: from.times ?? 1 } } }
+  const inBody = { path: pathOf(from.json), times: from.times ?? 1 }
+  return { cost: estimate, answerCost: { atMost, inBody } }
 }
 
 /** A header's value as Node and undici give it. */

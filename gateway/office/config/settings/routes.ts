@@ -1,3 +1,4 @@
+import { pointerPattern } from '../../../../shared/pointer.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { sizeFrom, sizePattern } from '../../../../shared/units.ts'
 import { mostCost } from '../../../front/limits/answer-cost.ts'
@@ -18,7 +19,7 @@ import {
 const cost = whole(0, mostCost, 'a whole number from 0 to 1000000')
 const costMember = section({
   json: required(
-    spelled('^(?:/(?:[^~/]|~[01])*)+$', 'a JSON pointer, such as /usage/total_tokens'),
+    spelled(`^${pointerPattern}$`, 'a JSON pointer, such as /usage/total_tokens'),
     'The member of a JSON body, or of the last event that has it, as a JSON pointer.',
   ),
   times: optional(
