@@ -129,7 +129,10 @@ function openOutside(
     outdated: (key, err) => log.error({ key, err }, 'the record of a caller is not up to date'),
   })
   const denied = (reason: string): void => meters.jwtRefusals.add(reason, '')
-  const issuers = new Issuers({ callers: outsideCallers, records, clock, log, denied })
+  const issuers = new Issuers({
+    ...{ callers: outsideCallers, records, clock, log, denied },
+    planned: (issuer, by) => meters.jwtPlans.add(issuer, by),
+  })
   closers.add(() => issuers.close())
   return { outsideCallers, issuers }
 }

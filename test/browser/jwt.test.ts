@@ -7,7 +7,7 @@ const { test } = await startBrowser(t)
 
 test('a pasted JWT is judged in the page, and leads to its caller', async (t, open) => {
   const key = signingKey('ES256')
-  const server = await startKeyServer(t, [key])
+  const server = await startKeyServer(t, [key, signingKey('RS256', 'weak', 1_024)])
   const asked: string[] = []
   const { url, gateway } = await startAdmin(t, {
     more: jwtSection(server.url, 'plan: free, name: email'),
@@ -27,7 +27,7 @@ test('a pasted JWT is judged in the page, and leads to its caller', async (t, op
   t.equal(await page.locator('#search').inputValue(), '', 'it doesn’t stay in the field')
   t.match(
     await page.getByRole('region', { name: 'Issuers of JWTs' }).innerText(),
-    /1 of 100,000\s+1/,
+    /1 of 100,000\s+1\s+weak: it is RSA of under 2048 bits/,
   )
   await page.getByLabel('JWT', { exact: true }).getByRole('link', { name: 'Alice' }).click()
   await page.getByRole('heading', { name: 'Alice <b>of</b> Acme' }).waitFor()

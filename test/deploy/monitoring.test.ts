@@ -88,7 +88,7 @@ plans:
   free: { perMinute: 2, perDay: 1000, shadow: { perMinute: 1 } }
   pro: { perMinute: unlimited, perDay: unlimited, perMonth: { limit: 1000, beyond: meter, upTo: 200% } }
 bans: { strikes: 1, grace: 1ms }
-jwt: [ { issuer: https://login.example/, audience: a, keys: "${keySet.url}", plan: free } ]
+jwt: [ { issuer: https://login.example/, audience: a, keys: "${keySet.url}", plan: { claim: plan, is: { gold: free }, else: free } } ]
 notices: [ { to: "${receiver.url}", secret: a-secret-of-16-characters } ]
 deprecations: [ { operation: "GET /v1/pets/{petId}", since: 2025-12-05 } ]`,
   })

@@ -7,12 +7,13 @@ import { until } from './until.ts'
 /** Asks about callers with JWTs, their issuers and their tokens. */
 export async function askIssuers(t: Test): Promise<void> {
   const key = signingKey('ES256')
-  const server = await startKeyServer(t, [key])
+  const server = await startKeyServer(t, [key, signingKey('RS256', 'weak', 1_024)])
   const { ask, gateway } = await start(t, {
     more: jwtSection(server.url, 'plan: free, account: tenant'),
   })
   const good = tokenOf(key, { claims: { tenant: 'acme' } })
   t.equal((await gateway.call('GET', '/v1/x', undefined, bearer(good))).status, 200)
+  t.match(json(await ask('GET', '/admin/jwt')), [{ leftOut: [{ kid: 'weak' }] }])
   const found = json(await ask('GET', '/admin/keys?search=alice')) as unknown
   const [record] = found as { id: string }[]
   for (const path of ['/admin/jwt', '/admin/keys', `/admin/keys/${record?.id}`]) {

@@ -87,6 +87,7 @@ keys: { cache: 7, from: [ Authorization, X-API-Key ] }
 jwt:
   - issuer: https://login.example/
     audience: https://api.example
+    claims: { azp: shop, /org/id: [ acme, '7' ] }
     keys: https://10.0.0.8/jwks.json
     algorithms: [ PS256 ]
     subject: id

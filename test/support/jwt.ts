@@ -17,6 +17,7 @@ export const audience = 'https://api.example'
 
 export type SigningKey = Readonly<{ kid: string; alg: string; privateKey: KeyObject; jwk: object }>
 
+const edwards: readonly string[] = ['EdDSA', 'Ed25519']
 const curves: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }
 
 /** A pair of keys for an algorithm. */
@@ -24,7 +25,7 @@ export function signingKey(alg: string, kid = `${alg}-1`, modulusLength = 2_048)
   const curve = curves[alg]
   const { privateKey, publicKey } = curve
     ? generateKeyPairSync('ec', { namedCurve: curve })
-    : alg === 'EdDSA'
+    : edwards.includes(alg)
       ? generateKeyPairSync('ed25519')
       : generateKeyPairSync('rsa', { modulusLength })
   return { kid, alg, privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' } }
@@ -41,7 +42,7 @@ export function signatureOf(
   { alg, privateKey }: Pick<SigningKey, 'alg' | 'privateKey'>,
 ): string {
   const bytes = Buffer.from(text)
-  if (alg === 'EdDSA') return sign(null, bytes, privateKey).toString('base64url')
+  if (edwards.includes(alg)) return sign(null, bytes, privateKey).toString('base64url')
   const how: SignKeyObjectInput = { key: privateKey }
   if (alg.startsWith('ES')) how.dsaEncoding = 'ieee-p1363'
   if (alg.startsWith('PS')) {

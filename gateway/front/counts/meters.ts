@@ -63,6 +63,8 @@ export class Meters {
   readonly answerCosts = new Counts()
   /** JWTs that weren't let in, by reason. */
   readonly jwtRefusals = new Counts()
+  /** JWTs whose plan a claim decides, by issuer and by where it came from. */
+  readonly jwtPlans = new Counts()
   /** By the code of the refusal. */
   readonly strangers = new Counts()
   /** By operation and plan. */

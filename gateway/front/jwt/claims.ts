@@ -1,3 +1,4 @@
+import { memberAt } from '../../../shared/pointer.ts'
 import { isSubject, nameOf, type Outsider, type Voucher } from '../keys/outsider.ts'
 import { isLine } from '../keys/settings.ts'
 import type { JwtSettings, PlanOfClaims } from './settings.ts'
@@ -17,31 +18,40 @@ export function outsiderOf(
   by: Voucher,
 ): Outsider | undefined {
   const { issuer } = settings
-  const subject = subjectOf(settings, claims)
-  const plan = planOf(settings.plan, claims)
+  const subject = memberAt(claims, settings.subject)
+  const plan = planByClaim(settings.plan, claims) ?? settings.plan.otherwise
   const { claim, prefix = '' } = settings.account ?? {}
-  const group = claim === undefined ? undefined : claims[claim]
+  const group = claim && memberAt(claims, claim)
   const account = isText(group) ? prefix + group : undefined
-  if (subject === undefined || plan === undefined) return undefined
+  if (typeof subject !== 'string' || !isSubject(subject) || plan === undefined) return undefined
   if (group !== undefined && !isText(account)) return undefined
-  const name = settings.name === undefined ? undefined : claims[settings.name]
+  const name = settings.name && memberAt(claims, settings.name)
   const untilMs = (Number(claims['exp']) + leewaySeconds) * 1_000
   const named = isText(name) ? name : nameOf(subject)
   return { kind: jwtKind, issuer, subject, name: named, plan, account, untilMs, by }
 }
 
-/** The subject of claims. */
-export function subjectOf(
-  { subject: claim }: Pick<JwtSettings, 'subject'>,
-  claims: Claims,
-): string | undefined {
-  const subject = claims[claim]
-  return typeof subject === 'string' && isSubject(subject) ? subject : undefined
+/** Whether claims are as an issuer's settings require them. */
+export function areForUs({ claims: required }: JwtSettings, claims: Claims): boolean {
+  return required.every(({ claim, texts }) => {
+    const value = memberAt(claims, claim)
+    return texts.some((text) => text === value)
+  })
 }
 
-function planOf({ claim, is, otherwise }: PlanOfClaims, claims: Claims): string | undefined {
-  const value = claim === undefined ? undefined : claims[claim]
-  return (typeof value === 'string' ? is.get(value) : undefined) ?? otherwise
+/** Where the plan of verified claims comes from; `undefined` if their issuer has one plan for all. */
+export function originOfPlan({ plan }: JwtSettings, claims: Claims): PlanOrigin | undefined {
+  if (!plan.claim) return undefined
+  return planByClaim(plan, claims) === undefined ? 'else' : 'claim'
+}
+
+export const planOrigins = ['claim', 'else'] as const
+export type PlanOrigin = (typeof planOrigins)[number]
+
+function planByClaim({ claim, is }: PlanOfClaims, claims: Claims): string | undefined {
+  const values: readonly unknown[] = claim ? [memberAt(claims, claim)].flat() : []
+  for (const [value, plan] of is) if (values.includes(value)) return plan
+  return undefined
 }
 
 function isText(value: unknown): value is string {

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Outsider, Voucher } from '../keys/outsider.ts'
-import { outsiderOf } from './claims.ts'
+import { areForUs, outsiderOf } from './claims.ts'
 import type { Unverified } from './form.ts'
 import type { VerifyingKey } from './key.ts'
 import type { LiveKeys } from './live-keys.ts'
-import type { JwtSettings } from './settings.ts'
+import { algorithmNamed, type JwtSettings } from './settings.ts'
 import { faultOf, type Jose, type JwtReason } from './verify.ts'
 
 /** What verified claims say, why a token isn't valid, or `never` as long as no key of its issuer has come. */
@@ -43,14 +43,15 @@ export class Issuer {
   async judge(token: string, { header, claims = {} }: Unverified): Promise<Judgement> {
     const { settings } = this
     const { alg, kid } = header
-    const algorithm = settings.algorithms.find((each) => each === alg)
-    if (algorithm === undefined) return 'jwt_signature'
+    const isOurs = (each: string): boolean => algorithmNamed(each) === algorithmNamed(alg)
+    if (typeof alg !== 'string' || !settings.algorithms.some(isOurs)) return 'jwt_signature'
     if (kid !== undefined && typeof kid !== 'string') return 'jwt_malformed'
-    const key = await this.keys.find(kid, algorithm)
+    const key = await this.keys.find(kid, algorithmNamed(alg))
     if (key === 'never') return 'never'
     if (!key) return 'jwt_keys'
     const nowMs = this.#clock()
-    const fault = await faultOf(this.#jose, { token, algorithm, key, settings, nowMs })
+    const fault = await faultOf(this.#jose, { token, algorithm: alg, key, settings, nowMs })
+    if (!fault && !areForUs(settings, claims)) return 'jwt_audience'
     return fault ?? outsiderOf(settings, claims, new Vouching(this, key)) ?? 'jwt_claim'
   }
 }

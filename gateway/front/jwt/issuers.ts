@@ -5,6 +5,7 @@ import { LogThrottle } from '../http/log-throttle.ts'
 import { OutsideAccounts } from '../keys/outside-accounts.ts'
 import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
 import type { OutsideRecords } from '../keys/outside-records.ts'
+import type { PlanOrigin } from './claims.ts'
 import { Issuer, type Trust } from './issuer.ts'
 import { LiveKeys, type KeysState } from './live-keys.ts'
 import type { JwtSettings, KeysSource } from './settings.ts'
@@ -18,6 +19,8 @@ export type IssuersOptions = Readonly<{
   log: Log
   /** Counts tokens that weren't let in, by their reason. */
   denied: (reason: string) => void
+  /** Counts tokens that were let in with a plan by a claim, or without the claim by `else`. */
+  planned: (issuer: string, by: PlanOrigin) => void
 }>
 
 /** An issuer, as operators see it. */
@@ -60,6 +63,7 @@ export class Issuers {
       callers,
       accounts: this.#accounts,
       denied: (denial, issuer) => this.#denied(denial, issuer),
+      planned: this.#options.planned,
     })
   }
 
@@ -162,8 +166,9 @@ const whenFull: Readonly<{ [Each in Reason]?: string }> = {
 }
 
 /** The text of settings that decide whether tokens are valid, and who comes with them. */
-function textOfTrust({ issuer, audience, keys, algorithms, subject }: JwtSettings): string {
-  return JSON.stringify([issuer, audience, nameOf(keys), algorithms, subject])
+function textOfTrust(settings: JwtSettings): string {
+  const { issuer, audience, claims, keys, algorithms, subject } = settings
+  return JSON.stringify([issuer, audience, claims, nameOf(keys), algorithms, subject])
 }
 
 /** The text of settings that decide about callers: with others it is another issuer, whose tokens are verified anew. */

@@ -7,14 +7,27 @@ const mostKeys = 100
 /** What a set of so many keys stays within. */
 const bounds = { levels: 32, names: 4_096 }
 
+/** A member of a set that verifies nothing, and why. */
+export type LeftOut = Readonly<{ kid: string | null; reason: string }>
+
+export type KeySet = Readonly<{ keys: readonly VerifyingKey[]; leftOut: readonly LeftOut[] }>
+
 /** The keys of a set's text, each once. Throws a sentence if it isn't a set. */
-export function keysFrom(text: string): readonly VerifyingKey[] {
+export function keysFrom(text: string): KeySet {
   const members = membersOf(text)
   if (members.length > mostKeys) {
     throw new Error(`it has ${members.length} keys; at most ${mostKeys} are allowed`)
   }
-  const keys = members.flatMap((jwk) => (isObject(jwk) ? (verifyingKey(jwk) ?? []) : []))
-  return [...new Map(keys.map((key) => [key.text, key])).values()]
+  const keyByText = new Map<string, VerifyingKey>()
+  const leftOut: LeftOut[] = []
+  for (const member of members) {
+    const jwk = isObject(member) ? member : {}
+    const key = verifyingKey(jwk)
+    const { kid } = jwk
+    if (typeof key !== 'string') keyByText.set(key.text, key)
+    else leftOut.push({ kid: typeof kid === 'string' ? kid : null, reason: key })
+  }
+  return { keys: [...keyByText.values()], leftOut }
 }
 
 function membersOf(text: string): readonly unknown[] {

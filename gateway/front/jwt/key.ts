@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { algorithmNamed } from './settings.ts'
 
 /** The least bits of an RSA key. */
 const leastBits = 2_048
@@ -15,15 +16,19 @@ export type VerifyingKey = {
 
 type Jwk = Readonly<Record<string, unknown>>
 
-/** The key of a member of a set; `undefined` if it isn't one that verifies signatures of ours. */
-export function verifyingKey(jwk: Jwk): VerifyingKey | undefined {
-  const { use, key_ops: operations, alg, kid } = jwk
-  if (use !== undefined && use !== 'sig') return undefined
-  if (Array.isArray(operations) && !operations.includes('verify')) return undefined
+/** The key of a member of a set, or why it isn't one that verifies signatures of ours. */
+export function verifyingKey(jwk: Jwk): VerifyingKey | string {
+  const { kty, use, key_ops: operations, alg, kid } = jwk
+  if (use !== undefined && use !== 'sig') return 'its use isn’t sig'
+  if (Array.isArray(operations) && !operations.includes('verify')) return 'its key_ops lack verify'
+  if (kty === 'oct') return 'it is a shared secret (oct)'
   const key = publicKey(jwk)
-  const fitting = key ? algorithmsOf(key) : []
-  const algorithms = fitting.filter((each) => alg === undefined || alg === each)
-  if (!key || algorithms.length === 0) return undefined
+  if (!key) return 'it can’t be read as a public key'
+  const fitting = algorithmsOf(key)
+  if (fitting.length === 0 && kty === 'RSA') return `it is RSA of under ${leastBits} bits`
+  if (fitting.length === 0) return 'no algorithm that is taken is for its kty and crv'
+  const algorithms = fitting.filter((each) => alg === undefined || algorithmNamed(alg) === each)
+  if (algorithms.length === 0) return 'its alg isn’t one that is taken with such a key'
   const text = JSON.stringify([key.export({ format: 'jwk' }), kid, algorithms])
   return { text, id: typeof kid === 'string' ? kid : undefined, key, algorithms, isInForce: true }
 }
@@ -38,7 +43,6 @@ export function fits(
 }
 
 function publicKey(jwk: Jwk): KeyObject | undefined {
-  if (jwk['kty'] === 'oct') return undefined
   try {
     return createPublicKey({ key: jwk, format: 'jwk' })
   } catch {

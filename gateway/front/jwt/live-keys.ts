@@ -2,7 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { within } from '../../../shared/within.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { fits, type VerifyingKey } from './key.ts'
-import { keysFrom } from './key-set.ts'
+import { keysFrom, type LeftOut } from './key-set.ts'
 import type { KeysSource } from './settings.ts'
 
 /** The time between two fetches, and after one that failed. */
@@ -25,6 +25,7 @@ export type LiveKeysOptions = Readonly<{
 export type KeysState = Readonly<{
   /** The number of keys that verify; `undefined` as long as none has ever come. */
   keys: number | undefined
+  leftOut: readonly LeftOut[]
   fetchedAtMs: number | undefined
   /** The time since then, or since the first try; `undefined` of a set in a file. */
   ageMs: number | undefined
@@ -38,6 +39,7 @@ export class LiveKeys {
   readonly #stop = new AbortController()
   readonly #begunAtMs: number
   #keys: readonly VerifyingKey[] | undefined
+  #leftOut: readonly LeftOut[] = []
   #fetchedAtMs: number | undefined
   #failure: string | undefined
   #fetching: Promise<void> | undefined
@@ -57,7 +59,7 @@ export class LiveKeys {
     const [keys, fetchedAtMs, failure] = [this.#keys?.length, this.#fetchedAtMs, this.#failure]
     const { source, clock } = this.#options
     const ageMs = 'text' in source ? undefined : clock() - (fetchedAtMs ?? this.#begunAtMs)
-    return { keys, fetchedAtMs, ageMs, failure }
+    return { keys, leftOut: this.#leftOut, fetchedAtMs, ageMs, failure }
   }
 
   /** Resolves when the first fetch is done, after a second at the latest. */
@@ -96,9 +98,11 @@ export class LiveKeys {
   /** Keys that are in the new set as well stay, and what they have verified; all others count no more. */
   take(text: string): void {
     const keyByText = new Map(this.#keys?.map((key) => [key.text, key]))
-    const keys = keysFrom(text).map((key) => keyByText.get(key.text) ?? key)
+    const set = keysFrom(text)
+    const keys = set.keys.map((key) => keyByText.get(key.text) ?? key)
     for (const key of keyByText.values()) key.isInForce = keys.includes(key)
     this.#keys = keys
+    this.#leftOut = set.leftOut
     this.#fetchedAtMs = this.#options.clock()
   }
 

@@ -8,6 +8,7 @@ import {
   type OutsideCallers,
   type OutsideFinder,
 } from '../keys/outside-callers.ts'
+import { originOfPlan, type PlanOrigin } from './claims.ts'
 import { unverified } from './form.ts'
 import type { Issuer } from './issuer.ts'
 import type { JwtReason } from './verify.ts'
@@ -19,6 +20,8 @@ export type JwtTokensOptions = Readonly<{
   accounts: OutsideAccounts
   /** Called for a token that isn't let in. */
   denied: (denial: Denial, issuer: string | undefined) => void
+  /** Called for a token that is let in, if its plan is that of a claim, or of `else`. */
+  planned: (issuer: string, by: PlanOrigin) => void
 }>
 
 /** Finds the callers of tokens that the issuers of one configuration have signed. */
@@ -59,7 +62,11 @@ export class JwtTokens implements OutsideFinder {
     if (typeof judgement === 'string') return invalid(judgement)
     const { callers, accounts } = this.#options
     const caller = await callers.find(token, judgement, issuer.maxCallers, accounts)
-    if (caller instanceof Caller) return caller
+    if (caller instanceof Caller) {
+      const origin = originOfPlan(issuer.settings, given.claims)
+      if (origin) this.#options.planned(issuer.settings.issuer, origin)
+      return caller
+    }
     if (caller === 'mismatch') return invalid('jwt_claim')
     if (caller === 'accounts') {
       return { reason: 'jwt_accounts', isTemporary: true, key: outsideId(judgement) }

@@ -28,10 +28,11 @@ export async function faultOf(
   { jwtVerify }: Jose,
   { token, algorithm, key, settings, nowMs }: Asked,
 ): Promise<JwtReason | undefined> {
+  const { issuer, audience } = settings
   const options: jose.JWTVerifyOptions = {
     algorithms: [algorithm],
-    issuer: settings.issuer,
-    audience: settings.audience,
+    issuer,
+    ...(audience === undefined ? {} : { audience }),
     requiredClaims: ['exp'],
     clockTolerance: leewaySeconds,
     currentDate: new Date(nowMs),

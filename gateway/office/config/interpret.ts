@@ -16,7 +16,7 @@ import type {
   TraceSettings,
   UpstreamSettings,
 } from '../../front/config/config.ts'
-import { defaultPrefix, type JwtSettings } from '../../front/jwt/settings.ts'
+import { claimPath, defaultPrefix, type JwtSettings } from '../../front/jwt/settings.ts'
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
 import { isLoopback } from '../../../shared/serve.ts'
@@ -179,17 +179,28 @@ function upstreamFrom(name: string, written: CompleteFile['upstreams'][string]):
 }
 
 function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSettings {
-  const { keys, allow, plan, name, account, ...others } = written
+  const { issuer, audience, claims = {}, keys, algorithms, maxCallers, allow } = written
+  const { subject, name, account, plan } = written
   const isUrl = /^https?:/i.test(keys)
   const { claim, is } = 'claim' in plan ? plan : { claim: undefined, is: {} }
   return {
-    ...{ ...others, name },
+    ...{ issuer, algorithms, maxCallers },
+    audience: audience === 'none' ? undefined : audience,
+    claims: Object.entries(claims).map(([claim, texts]) => {
+      return { claim: claimPath(claim), texts: [texts].flat() }
+    }),
+    subject: claimPath(subject),
+    name: name === undefined ? undefined : claimPath(name),
     account: account && {
-      claim: account.claim,
-      prefix: account.prefix ?? defaultPrefix(others.issuer),
+      claim: claimPath(account.claim),
+      prefix: account.prefix ?? defaultPrefix(issuer),
     },
     keys: isUrl ? { url: keys, allow } : { file: keys, text: read.keySet(keys) },
-    plan: { claim, is: new Map(Object.entries(is)), otherwise: plan.else },
+    plan: {
+      claim: claim === undefined ? undefined : claimPath(claim),
+      is: new Map(Object.entries(is)),
+      otherwise: plan.else,
+    },
   }
 }
 

@@ -40,7 +40,8 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   jwt_issuer: () => 'The token (JWT) is of an issuer that isn’t in the configuration.',
   jwt_signature: () =>
     'The signature of the token (JWT) doesn’t fit, or is by an algorithm that the issuer may not use.',
-  jwt_audience: () => 'The token (JWT) is for another audience.',
+  jwt_audience: () =>
+    'The token (JWT) is for another audience, or a claim isn’t as `claims` in the configuration requires it.',
   jwt_expired: () => 'The token (JWT) has expired.',
   jwt_early: () => 'The token (JWT) isn’t valid yet.',
   jwt_claim: () =>

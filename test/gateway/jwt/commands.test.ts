@@ -17,7 +17,8 @@ import { logged } from '../../support/logs.ts'
 import { until } from '../../support/until.ts'
 
 const key = signingKey('ES256')
-const server = await startKeyServer(t, [key])
+const server = await startKeyServer(t, [key, signingKey('RS256', 'weak', 1_024)])
+const reason = 'it is RSA of under 2048 bits'
 const { log, output } = logged('trace')
 const plan = 'plan: { claim: plan, is: { gold: pro }, else: free }, account: tenant'
 const { gateway, ask, file } = await startAdmin(t, {
@@ -102,6 +103,7 @@ t.test('issuers are listed with their callers and their key sets', async (t) => 
     audience,
     callers: 1,
     keys: 1,
+    leftOut: [{ kid: 'weak', reason }],
     failure: null,
     fetchedAt: /Z$/,
   })
@@ -115,6 +117,7 @@ t.test('issuers are listed with their callers and their key sets', async (t) => 
     listIssuers.where === 'gateway' &&
     listIssuers.textOf(json(await ask('GET', '/admin/jwt')), {} as never)
   t.match(states, /\nhttps:\/\/login\.example\/ +1 of 100000 +1 +2.*it answered 503/)
+  t.match(states, /\n\nISSUER +KEY LEFT OUT +WHY\nhttps:\/\/login\.example\/ +weak +it is RSA of/)
 })
 
 t.test('what the issuer says can’t be changed by commands either', async (t) => {

@@ -140,12 +140,14 @@ t.test(
   },
 )
 
-t.test('keys that aren’t for signatures, or too weak, verify nothing', async (t) => {
+t.test('keys that aren’t for signatures, or too weak, verify nothing, and are told', async (t) => {
   const weak = signingKey('RS256', 'weak', 1_024)
   const forEncryption = signingKey('RS256', 'enc')
   const { server, statusOf, keysOf, time } = await start(t, [first, weak])
-  t.match(keysOf(), { keys: 1 })
+  const isWeak = { kid: 'weak', reason: 'it is RSA of under 2048 bits' }
+  t.match(keysOf(), { keys: 1, leftOut: [isWeak] })
   const { privateKey } = generateKeyPairSync('ed25519')
+  const { publicKey } = generateKeyPairSync('x25519')
   server.set.keys = [
     { kty: 'oct', k: 'c2VjcmV0', kid: 'oct' },
     { ...forEncryption.jwk, use: 'enc' },
@@ -153,6 +155,7 @@ t.test('keys that aren’t for signatures, or too weak, verify nothing', async (
     { ...first.jwk, alg: 'ES384' },
     { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: 'none' },
     { kty: 'RSA', kid: 'cut' },
+    { ...publicKey.export({ format: 'jwk' }), kid: 'x' },
     ...['a', 7, null].map((each) => each as unknown as object),
     privateKey.export({ format: 'jwk' }),
   ]
@@ -160,7 +163,17 @@ t.test('keys that aren’t for signatures, or too weak, verify nothing', async (
   for (const key of [weak, forEncryption, second, first]) {
     t.equal(await statusOf(tokenOf(key)), 401, key.kid)
   }
+  const unreadable = 'it can’t be read as a public key'
   t.match(keysOf(), { keys: 1 })
+  t.strictSame(keysOf()?.leftOut, [
+    { kid: 'oct', reason: 'it is a shared secret (oct)' },
+    { kid: 'enc', reason: 'its use isn’t sig' },
+    { kid: 'second', reason: 'its key_ops lack verify' },
+    { kid: 'first', reason: 'its alg isn’t one that is taken with such a key' },
+    ...['none', 'cut'].map((kid) => ({ kid, reason: unreadable })),
+    { kid: 'x', reason: 'no algorithm that is taken is for its kty and crv' },
+    ...Array.from({ length: 3 }, () => ({ kid: null, reason: unreadable })),
+  ])
   t.equal(
     await statusOf(
       tokenOf({ kid: '', alg: 'EdDSA', privateKey, jwk: {} }, { header: { kid: undefined } }),
@@ -206,11 +219,15 @@ t.test('a reload fetches nothing again, and forgets what it takes away', async (
   await change(jwtSection(server.url, 'plan: free'))
   t.equal(await statusOf(token), 200)
   t.equal(upstream.seen.at(-1)?.headers['x-caller-plan'], 'free', 'another plan, the same token')
+  t.ok(app.front.directory.outsiderOf(token))
+  await change(jwtSection(server.url, 'plan: pro, claims: { azp: shop }'))
+  t.notOk(app.front.directory.outsiderOf(token), 'its WebSockets end')
+  t.equal(await statusOf(token), 401)
   await change('')
   t.equal(await statusOf(token), 401)
   t.equal(server.asked(), 1)
-  await until(() => reasons().length === 3)
-  t.strictSame(reasons(), ['jwt_audience', 'jwt_signature', 'unknown_token'])
+  await until(() => reasons().length === 4)
+  t.strictSame(reasons(), ['jwt_audience', 'jwt_signature', 'jwt_audience', 'unknown_token'])
 })
 
 t.test(

@@ -42,6 +42,36 @@ t.test('a token of each algorithm is let in, and knows the way to its backend', 
   t.equal(new Set(upstream.seen.map(({ headers }) => headers['x-caller-id'])).size, 1)
 })
 
+t.test('EdDSA and Ed25519 are one algorithm: in the file, in tokens and in keys', async (t) => {
+  const names = ['EdDSA', 'Ed25519']
+  const signers = [...names, undefined].map((alg) => {
+    const key = signingKey('Ed25519', `a key for ${alg}`)
+    return { ...key, jwk: { ...key.jwk, alg } }
+  })
+  const server = await startKeyServer(t, signers)
+  for (const allowed of names) {
+    const more = jwtSection(server.url, `plan: free, algorithms: [ ${allowed} ]`)
+    const { call } = await startGateway(t, { more })
+    for (const signer of signers) {
+      for (const alg of names) {
+        const { status } = await call(
+          'GET',
+          '/v1/x',
+          undefined,
+          bearer(tokenOf({ ...signer, alg })),
+        )
+        t.equal(status, 200, `${allowed} in the file, ${alg} in the token, ${signer.kid}`)
+      }
+    }
+  }
+  const { call } = await startGateway(t, {
+    more: jwtSection(server.url, 'plan: free, algorithms: [ ES256 ]'),
+  })
+  for (const signer of signers) {
+    t.equal((await call('GET', '/v1/x', undefined, bearer(tokenOf(signer)))).status, 401)
+  }
+})
+
 type Fault = readonly [reason: string, what: string, token: string]
 
 const made = (given: Given): string => tokenOf(es256, given)

@@ -3,6 +3,7 @@ import type { RefusalCode } from '../../../../shared/refusal.ts'
 import type { Config } from '../../../front/config/config.ts'
 import { costOutcomes } from '../../../front/limits/answer-cost.ts'
 import { isLimited, type Limits } from '../../../front/limits/limits.ts'
+import { planOrigins } from '../../../front/jwt/claims.ts'
 import { jwtReasons } from '../../../front/jwt/verify.ts'
 import { noPlan } from '../../../front/counts/labels.ts'
 
@@ -72,6 +73,12 @@ export const beginnings = {
       ),
     ),
   jwtRefusals: ({ jwt }: Config) => (jwt.length > 0 ? jwtReasons.map((reason) => [reason]) : []),
+  jwtPlans: ({ jwt }: Config) =>
+    bounded(
+      jwt
+        .filter(({ plan }) => plan.claim)
+        .flatMap(({ issuer }) => planOrigins.map((by): Labels => [issuer, by])),
+    ),
   strangers: () => toStrangers.map((code): Labels => [code]),
   deprecated: ({ deprecations, plans }: Config) =>
     bounded(

@@ -85,6 +85,12 @@ function addCallers(registry: Registry, gateway: OperatedGateway): void {
     begins: () => beginnings.jwtRefusals(gateway.config),
     read: () => counts(meters.jwtRefusals),
   })
+  counter(registry, 'tollgate_jwt_plans_total', {
+    help: 'JWTs that were verified and let in, where a claim names the plan: by the claim, or by else',
+    labels: ['issuer', 'by'],
+    begins: () => beginnings.jwtPlans(gateway.config),
+    read: () => counts(meters.jwtPlans),
+  })
   counter(registry, 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],

@@ -14,6 +14,8 @@ import {
   type Section,
 } from './remarks.ts'
 
+const mostClaims = 10
+
 /** Each issuer is named once, has keys that can be had, accounts of its own, and plans that are there. */
 export function* jwtRemarks(
   file: Section,
@@ -24,11 +26,12 @@ export function* jwtRemarks(
   const prefixes: (string | undefined)[] = []
   for (const [i, entry] of list(file['jwt']).entries()) {
     const at: Path = ['jwt', i]
-    const { issuer: written, keys, allow, plan, account } = section(entry)
+    const { issuer: written, audience, claims, keys, allow, plan, account } = section(entry)
     const issuer = text(written)
     const earlier = issuer === undefined ? undefined : seen.get(issuer)
     if (earlier !== undefined) yield mistake([...at, 'issuer'], `is that of jwt[${earlier}]`)
     else if (issuer !== undefined) seen.set(issuer, i)
+    yield* claimRemarks(at, audience, claims)
     const source = text(keys)
     if (source !== undefined && /^https?:/i.test(source)) {
       const outgoing = {
@@ -55,6 +58,17 @@ export function* jwtRemarks(
   }
 }
 
+/** Without an audience, claims must tell that a token is for this API: the issuer has others. */
+function* claimRemarks(at: Path, audience: unknown, claims: unknown): Generator<Remark> {
+  const { length } = Object.keys(section(claims))
+  if (length > mostClaims) {
+    yield mistake([...at, 'claims'], `has ${length} claims; at most ${mostClaims} are allowed`)
+  } else if (audience === 'none' && claims === undefined) {
+    const sentence = 'is none, which needs claims, such as claims: { client_id: 4nb1 }'
+    yield mistake([...at, 'audience'], `${sentence}: else tokens for other APIs get in`)
+  }
+}
+
 /** What stands before the accounts of an issuer; `undefined` if it has none, or a variable decides. */
 function prefixOf(issuer: string | undefined, account: Section): string | undefined {
   if (Object.hasOwn(account, 'prefix')) return text(account['prefix'])
@@ -76,7 +90,7 @@ function* fileRemarks(at: Path, file: string, files: NamedFiles): Generator<Rema
     return
   }
   try {
-    if (keysFrom(content).length > 0) return
+    if (keysFrom(content).keys.length > 0) return
     yield mistake(at, 'must be a file with at least one key that verifies signatures')
   } catch (error) {
     yield mistake(at, `can't be used: ${error instanceof Error ? error.message : String(error)}`)

@@ -1,4 +1,5 @@
 import { algorithms } from '../../../front/jwt/settings.ts'
+import { pointerPattern } from '../../../../shared/pointer.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import { count, spelled, text } from './values.ts'
@@ -7,8 +8,26 @@ const algorithm = Type.Enum([...algorithms], {
   expected: 'an algorithm such as RS256, ES256 or EdDSA; none and HS256 are never taken',
 })
 
+/** A text that begins with a slash is a pointer: so names of claims that are URLs stay names. */
+const claimPattern = `^(?:[^/][\\s\\S]*|${pointerPattern})$`
+const claim = spelled(
+  claimPattern,
+  'the name of a claim, or a JSON pointer such as /realm_access/roles',
+)
+const claims = Type.Record(
+  Type.String({ pattern: claimPattern }),
+  Type.Union([text, Type.Array(text, { minItems: 1 })], {
+    expected: 'a text, or a list of texts',
+    description: 'The text that the claim must be, or a list of texts of which it must be one.',
+  }),
+  { expected: 'claims by name or JSON pointer, each with its text', minProperties: 1 },
+)
+
 const byClaim = section({
-  claim: required(text, 'The claim that names the plan.'),
+  claim: required(
+    claim,
+    'The claim that names the plan. Of a list, the first value of `is` counts that the list has.',
+  ),
   is: required(
     Type.Record(Type.String(), text, { expected: 'plans by values of the claim' }),
     'The plan of each value of the claim.',
@@ -33,7 +52,7 @@ const account = shortened(
   Type.Union(
     [
       section({
-        claim: required(text, 'The claim with the account.'),
+        claim: required(claim, 'The claim with the account.'),
         prefix: optional(
           spelled(
             '^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{0,64}$',
@@ -43,7 +62,7 @@ const account = shortened(
             'share the accounts of keys, and of other issuers.',
         ),
       }),
-      text,
+      claim,
     ],
     { expected: 'the name of a claim, or { claim: ..., prefix: ... }' },
   ),
@@ -52,7 +71,14 @@ const account = shortened(
 export const jwt = Type.Array(
   section({
     issuer: required(text, 'The issuer, as `iss` in its tokens spells it.'),
-    audience: required(text, 'The name of this API, which `aud` in its tokens must have.'),
+    audience: required(
+      text,
+      'The name of this API, which `aud` in its tokens must have; with `none` it isn’t looked at, and `claims` are needed.',
+    ),
+    claims: optional(
+      claims,
+      'Claims that its tokens must have, at most ten, beside or in place of an audience.',
+    ),
     keys: required(
       text,
       'The URL of its key set (JWKS), or a file with one, which each reload of the configuration reads again.',
@@ -62,9 +88,9 @@ export const jwt = Type.Array(
       'The algorithms that its tokens may be signed by.',
       ['RS256', 'ES256', 'EdDSA'],
     ),
-    subject: optional(text, 'The claim that says who the caller is.', 'sub'),
+    subject: optional(claim, 'The claim that says who the caller is.', 'sub'),
     name: optional(
-      text,
+      claim,
       'The claim with the name of a new caller, for operators; without it, the subject is the name.',
     ),
     account: optional(

@@ -53,7 +53,8 @@ const sentences: Readonly<Record<JwtReason, string>> = {
   jwt_issuer: 'The configuration has no issuer with the name in iss.',
   jwt_signature:
     'Its signature doesn’t fit, or its algorithm isn’t one of the issuer’s in the configuration.',
-  jwt_audience: 'Its aud doesn’t have the audience of the configuration.',
+  jwt_audience:
+    'Its aud doesn’t have the audience of the configuration, or another claim isn’t as claims there requires it.',
   jwt_expired: 'It has expired.',
   jwt_early: 'It isn’t valid yet.',
   jwt_claim:

@@ -15,12 +15,15 @@ export const listIssuers = ofGateway({
     Promise.resolve(
       gateway.front.issuers.states.map(({ settings, callers, maxCallers, ...keySet }) => ({
         issuer: settings.issuer,
-        audience: settings.audience,
+        /** `null` where it is `none`. */
+        audience: settings.audience ?? null,
         algorithms: settings.algorithms,
         callers,
         maxCallers,
         /** How many of its keys verify; `null` as long as none has ever come. */
         keys: keySet.keys ?? null,
+        /** The others of its set, and why. */
+        leftOut: keySet.leftOut,
         fetchedAt:
           keySet.fetchedAtMs === undefined ? null : new Date(keySet.fetchedAtMs).toISOString(),
         failure: keySet.failure ?? null,
@@ -35,7 +38,17 @@ export const listIssuers = ofGateway({
       fetchedAt === null ? '' : timeText(Date.parse(fetchedAt)),
       failure === null ? '' : printable(failure),
     ])
-    return aligned([['ISSUER', 'CALLERS', 'KEYS', 'FETCHED', 'LAST FAILURE'], ...rows])
+    const heads = ['ISSUER', 'CALLERS', 'KEYS', 'FETCHED', 'LAST FAILURE']
+    const leftOut = issuers.flatMap(({ issuer, leftOut }) =>
+      leftOut.map(({ kid, reason }) => [
+        printable(issuer),
+        printable(kid ?? 'without kid'),
+        reason,
+      ]),
+    )
+    const table = aligned([heads, ...rows])
+    if (leftOut.length === 0) return table
+    return `${table}\n\n${aligned([['ISSUER', 'KEY LEFT OUT', 'WHY'], ...leftOut])}`
   },
 })
 

@@ -59,6 +59,13 @@ const columns = [
     isNumber: true,
     cell: ({ keys }: Issuer) => (keys === null ? 'none yet' : count(keys)),
   },
+  {
+    name: 'Keys left out',
+    cell: ({ leftOut }: Issuer) =>
+      leftOut.length === 0
+        ? '–'
+        : leftOut.map(({ kid, reason }) => html`<div>${kid ?? 'without kid'}: ${reason}</div>`),
+  },
   { name: 'Fetched', cell: ({ fetchedAt }: Issuer) => time(fetchedAt, 'never') },
   { name: 'Last failure', cell: ({ failure }: Issuer) => failure ?? '–' },
 ]
