@@ -119,5 +119,6 @@ function strikesText(plans: Terms['plans']): string {
   const numbers = new Set(known.map(({ strikes }) => strikes))
   if (numbers.size === 0) return 'Too many strikes'
   if (numbers.size === 1) return `${known[0]?.strikes} strikes`
-  return `${oneOf(known.map(({ name, strikes }) => `${strikes} (${name})`))} strikes`
+  const each = known.map(({ name, strikes }) => `${strikes} (${name})`)
+  return `${new Intl.ListFormat('en', { type: 'disjunction' }).format(each)} strikes`
 }
