@@ -14,6 +14,7 @@ type Rule = Readonly<{
   required?: readonly string[]
   items?: Rule
   minItems?: number
+  maxItems?: number
   anyOf?: readonly Rule[]
   const?: unknown
   enum?: readonly unknown[]
@@ -60,9 +61,10 @@ function* faults(
     if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
     else yield wrong()
   } else if (chosen.items) {
-    const { minItems = 0 } = chosen
+    const { minItems = 0, maxItems = Infinity } = chosen
     // The items of YAML's ordered maps are pairs.
-    if (!isSeq(node) || !node.items.every(isNode) || node.items.length < minItems) yield wrong()
+    if (!isSeq(node) || !node.items.every(isNode)) yield wrong()
+    else if (node.items.length < minItems || node.items.length > maxItems) yield wrong()
     else
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)

@@ -137,7 +137,11 @@ t.test('descriptions that can’t be followed are refused', (t) => {
     [`{ ${to}, steps: [50, 20] }`, /steps\[1\] must be above/],
     [`{ ${to}, steps: [10, 101] }`, /a percentage above 0 and up to 100/],
     [`{ ${to}, steps: [0] }`, /a percentage above 0/],
-    [`{ ${to}, steps: [] }`, /a list of rising percentages/],
+    [`{ ${to}, steps: [] }`, /a list of at most 20 rising percentages/],
+    [
+      `{ ${to}, steps: [${Array.from({ length: 21 }, (_, i) => i + 1).join()}] }`,
+      /at most 20 rising/,
+    ],
     [`{ ${to}, back: { errors: 101% } }`, /a share such as 1%/],
     [`{ ${to}, back: { errors: 5 } }`, /a share such as 1%/],
     [`{ ${to}, back: { slower: 1 } }`, /a number above 1/],

@@ -70,7 +70,7 @@ export const headers = section({
     false,
   ),
   near: optional(
-    Type.Array(wholePercent, { maxItems: 10, expected: 'a list of whole percentages' }),
+    Type.Array(wholePercent, { maxItems: 10, expected: 'a list of at most 10 whole percentages' }),
     'The percentages of a day’s limit that count as near its end. From the lowest one on, answers carry X-RateLimit-Notice; [] ends that.',
     [80, 95],
   ),

@@ -42,7 +42,11 @@ const back = section({
 export const swap = section({
   to: required(targets, 'The targets of the new side.'),
   steps: optional(
-    Type.Array(percent, { minItems: 1, maxItems: 20, expected: 'a list of rising percentages' }),
+    Type.Array(percent, {
+      minItems: 1,
+      maxItems: 20,
+      expected: 'a list of at most 20 rising percentages',
+    }),
     'The percentages of callers who go to the new side, rising. After the last step all do.',
     [1, 10, 50],
   ),
