@@ -99,7 +99,7 @@ const deprecated = deprecationFinder(patterns.map(operation))
 const deprecatedInApp = deprecationFinder(patterns.map(operation), lenient)
 
 const via = new Via('gateway.example')
-const cors = corsFrom({ origins: ['https://a.example'] }, ['Authorization'])
+const cors = corsFrom({ origins: ['https://a.example'], expose: [] }, ['Authorization'])
 const tokenAlone = tokenSource({ from: ['authorization'], longest: ofTarget })
 const tokenOfTwo = tokenSource({ from: ['authorization', 'x-api-key'], longest: ofTarget })
 const route = { path: '/v1/*', rewrite: '/inner/*' } as never
@@ -342,6 +342,7 @@ export const readers: readonly Reader[] = [
     (text) => locationFor(text, route, ['https://a'], 'a.example'),
     { around: [...bare, ['https://a', ''], ['https://a/', ''], ['https://a.example', '']] },
   ),
+  reader('Cors: exposed', `${http}/cors.ts`, ofHeaders, 'x-header, ', cors.exposed),
   reader('variedBy', 'shared/caching.ts', ofHeaders, 'accept, ', (text) =>
     variedBy('Origin', text),
   ),

@@ -14,7 +14,7 @@ export type AnnounceOptions = Readonly<{
   keyHeaders: readonly string[]
 }>
 
-/** Puts the gateway's own headers on every answer, refusals included. They replace the backend's. */
+/** Puts the gateway's own headers on every answer, refusals included. They replace the backend's, but for lists. */
 export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
@@ -27,7 +27,10 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     const notice = standing && noticeOf(standing, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
     const corsHeaders = cors.headersFor(request.raw)
-    if (corsHeaders) reply.headers(corsHeaders)
+    if (corsHeaders) {
+      const name = 'access-control-expose-headers'
+      reply.headers(corsHeaders).header(name, cors.exposed(reply.getHeader(name)))
+    }
     // Also without an origin: a cache would give that answer to all origins.
     if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
     const deprecated =

@@ -268,3 +268,41 @@ t.test('pages of origins that are configured may ask, from browsers', async (t) 
   const none = await closed.call('OPTIONS', '/v1/x', undefined, { origin: 'https://x', ...asking })
   t.match(none, { status: 401, headers: { 'access-control-allow-origin': undefined } })
 })
+
+t.test('a page reads the headers that cors.expose and its backend name, each once', async (t) => {
+  let named: string | string[] = ''
+  const upstream = await startUpstream(t, (_request, response) => {
+    if (named !== '') response.setHeader('access-control-expose-headers', named)
+    response.end('{}')
+  })
+  const startWith = async (cors: string) => {
+    const store = 'file: ":memory:"'
+    const { call, key } = await startGateway(t, { upstream, more: `cors: { ${cors} }`, store })
+    const headers = { ...(await key()).headers, origin: 'https://app.example' }
+    return async (sent: string | string[], origin = headers.origin, path = '/v1/pets') => {
+      named = sent
+      const answer = await call('GET', path, undefined, { ...headers, origin })
+      return String(answer.headers['access-control-expose-headers'])
+    }
+  }
+  const listed = await startWith(
+    'origins: [ "https://app.example" ], expose: [ ETag, x-total-count, etag, retry-after ]',
+  )
+  const own = await listed('')
+  t.match(own, /^X-RateLimit-Limit, .*, Retry-After, .*, Accept-Query, ETag, x-total-count$/)
+  for (const [sent, added] of [
+    ['Upload-Offset, upload-offset,Location, X-Total-Count', ', Upload-Offset'],
+    [['Mcp-Session-Id', 'ETAG , ,Upload-Offset'], ', Mcp-Session-Id, Upload-Offset'],
+    ['*', ''],
+    ['*, Upload-Offset', ', Upload-Offset'],
+  ] as const) {
+    t.equal(await listed(sent as string | string[]), own + added, String(sent))
+  }
+  t.equal(await listed('Upload-Offset', undefined, '/v1/quota'), own, 'the gateway’s own answer')
+  t.equal(await listed('Upload-Offset', 'https://evil.example'), 'Upload-Offset', 'as it was sent')
+  const all = await startWith('origins: [ "*" ]')
+  const plain = await all('')
+  t.equal(await all('Upload-Offset, *'), `${plain}, Upload-Offset, *`)
+  const none = await startWith('expose: [ ETag ]')
+  t.equal(await none('*, Upload-Offset'), '*, Upload-Offset', 'without origins')
+})

@@ -88,4 +88,9 @@ export const cors = section({
     "The origins of these pages; '*' for all.",
     [],
   ),
+  expose: optional(
+    Type.Array(headerName, { maxItems: 50, expected: 'a list of at most 50 names of headers' }),
+    'Headers of answers that these pages may read, beside the gateway’s own and those that the backend exposes.',
+    [],
+  ),
 })

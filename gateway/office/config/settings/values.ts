@@ -32,7 +32,7 @@ export const upTo = readBy(
 export const percentPattern = '^(?:[1-9]\\d{0,2}|1000)%$'
 /** The name of a header. */
 export const headerName = spelled(
-  "^[\\w!#$%&'*+.^`|~-]+$",
+  "^[\\w!#$%&'+.^`|~-]+$",
   'the name of a header, such as x-api-key',
 )
 export const text = Type.String({ minLength: 1, expected: 'a text' })
