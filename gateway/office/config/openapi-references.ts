@@ -1,3 +1,4 @@
+import { targetOf } from '../../../shared/sections.ts'
 import { nameOf } from './check.ts'
 import type { Path } from './mistake.ts'
 
@@ -32,26 +33,5 @@ export function* referenceFaults(
     if (free.has(name) || name.startsWith('x-')) continue
     const step = Array.isArray(value) ? Number(name) : name
     yield* referenceFaults(document, member, [...path, step], seen)
-  }
-}
-
-/** The part of the document that a reference leads to. */
-function targetOf(document: object, reference: string): unknown {
-  const steps = reference.slice(2).split('/').map(stepOf)
-  return steps.reduce<unknown>(
-    (at, step) =>
-      typeof at === 'object' && at !== null && Object.hasOwn(at, step)
-        ? Reflect.get(at, step)
-        : undefined,
-    document,
-  )
-}
-
-function stepOf(text: string): string {
-  const plain = text.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(plain)
-  } catch {
-    return plain
   }
 }

@@ -1,4 +1,5 @@
 import type { Path } from '../mistake.ts'
+export { list, section } from '../../../../shared/sections.ts'
 import { durationFrom } from '../../../../shared/units.ts'
 
 /** A sentence about a setting, without its subject: messages put the setting's path before it. */
@@ -16,15 +17,6 @@ export function mistake(path: Path, sentence: string): Remark {
 
 export function warning(path: Path, sentence: string): Remark {
   return { path, sentence, isWarning: true }
-}
-
-export function section(value: unknown): Section {
-  const isSection = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isSection ? (value as Section) : {}
-}
-
-export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 export function text(value: unknown): string | undefined {
