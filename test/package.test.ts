@@ -102,7 +102,8 @@ t.test('the package works where it is installed: command, plugin and types', asy
     )
   }
   t.ok(paths.every((path) => !/^(?:test|backend|build\/(?:test|backend))\//.test(path)))
-  t.ok(paths.includes('build/gateway/front/stores/redis/quota.lua'))
+  for (const path of ['stores/redis/quota.lua', 'portal/own.openapi.json'])
+    t.ok(paths.includes(`build/gateway/front/${path}`), path)
   for (const folder of ['gateway/office/admin/console', 'gateway/front/portal/page']) {
     for (const path of filesIn(folder)) t.ok(paths.includes(`build/${path}`), path)
   }

@@ -25,7 +25,9 @@ const types = join(target, 'gateway/index.d.ts')
 const declarations = readFileSync(types, 'utf8')
 writeFileSync(types, declarations + ofRequests)
 writeFileSync(types.replace(/ts$/, 'cts'), declarationsForCommonJs(declarations))
-for (const file of filesIn('gateway').filter((file) => /\.(?:lua|html|css|svg)$/.test(file))) {
+for (const file of filesIn('gateway').filter((file) =>
+  /\.(?:lua|html|css|svg|openapi\.json)$/.test(file),
+)) {
   cpSync(join(root, file), placeOf(file))
 }
 for (const folder of pageFolders) {

@@ -102,7 +102,9 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
       return forwardTo(forwarding, route, upstream)
     },
-    own: ownAnswers({ config, stores: front.stores, tokenOf, clock, log: app.log }),
+    own: ownAnswers({
+      ...{ config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },
+    }),
   }
   return { config, stages, routes, underWay, close }
 }

@@ -130,7 +130,7 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
   await standing.getByText('3 requests let in, 0 refused').waitFor()
   await standing.getByText('The account acme (1 key): 3 let in').waitFor()
   t.match(await standing.innerText(), /Today: 3 of 1,000 used/)
-  t.match(await standing.innerText(), /0 strikes of 20/)
+  t.match(await standing.innerText(), /0 strikes of 60/)
   t.match(
     await standing.innerText(),
     /GET \/v1\/pets\/\{petId\}: 2 times.* removed on 2099-02-03.*status=available/s,
@@ -192,7 +192,7 @@ test('what somebody else has written is text', async (t, open) => {
   const { url } = await startPages(t, { text })
   const page = await visit(open, url)
   page.on('dialog', () => t.fail('nothing was run'))
-  await page.locator('form.try').waitFor({ state: 'attached' })
+  await page.locator('form.try').first().waitFor({ state: 'attached' })
   t.ok((await page.innerText('h1')).includes(hostile))
   const made = await page.evaluate<string[]>(
     `[...document.querySelectorAll('#app script, #app img, #app iframe, a')]
@@ -206,12 +206,12 @@ test('the key stays on this host, and a copied command reads no file', async (t,
   const parameters = [
     { name: '@/etc/hostname', in: 'header', required: true, schema: { type: 'string' } },
     { name: 'X-Fine', in: 'header', required: true, example: 'yes' },
+    { name: 'empty', in: 'path' },
   ]
   const content = { 'text/plain': { example: '@/etc/hostname' } }
   const text = stringify({
     ...{ openapi: '3.1.0', info: { title: 'X', version: '1' } },
-    servers: [{ url: 'https://x//evil.example/' }],
-    paths: { '/v1/pets': { post: { parameters, requestBody: { content } } } },
+    paths: { '/{empty}/evil.example/': { post: { parameters, requestBody: { content } } } },
   })
   const gateway = await startPages(t, { text })
   const { token } = await gateway.key()
@@ -222,7 +222,7 @@ test('the key stays on this host, and a copied command reads no file', async (t,
     return route.abort()
   })
   await enterKey(page, token)
-  const place = await unfold(page, 'POST /v1/pets')
+  const place = await unfold(page, 'POST /{empty}/evil.example/')
   const curl = await place.locator('.sample pre').innerText()
   t.match(curl, "--data-raw '@/etc/hostname'")
   t.match(curl, "-H 'X-Fine: yes'")

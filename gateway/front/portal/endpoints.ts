@@ -52,12 +52,12 @@ export function ownEndpoints(
 }
 
 export function ownAnswers(options: OwnOptions): OwnAnswers {
-  const { config } = options
+  const { config, prefix } = options
   return {
     quota: quotaView,
     usage: usageAnswer(options),
     rotate: rotation(options),
-    pages: config.portal ? pageAnswers(config, config.portal) : new Map(),
+    pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map(),
   }
 }
 

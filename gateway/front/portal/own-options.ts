@@ -6,6 +6,8 @@ import type { Stores } from '../stores/stores.ts'
 
 export type OwnOptions = Readonly<{
   config: Config
+  /** The path at which an app has the gateway; empty for one by itself. */
+  prefix: string
   stores: Stores
   /** Finds the token of a request. */
   tokenOf: TokenOf

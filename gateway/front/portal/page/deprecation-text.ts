@@ -1,7 +1,7 @@
 import { date } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { gatewayNowMs } from '../../http/page/gateway-time.ts'
-import type { Openapi, Operation } from './openapi.ts'
+import type { Operation } from './openapi.ts'
 import { line } from './prose.ts'
 import { deprecationOf, type Deprecation } from './terms.ts'
 import type { Terms } from '../terms.ts'
@@ -9,10 +9,9 @@ import type { Terms } from '../terms.ts'
 /** Until when an operation that goes is there, or only that it goes; `undefined` for one that stays. */
 export function leavingText(
   terms: Terms,
-  openapi: Openapi,
   { method, path, isDeprecated }: Operation,
 ): string | undefined {
-  const deprecation = deprecationOf(terms, method, openapi.basePath + path)
+  const deprecation = deprecationOf(terms, method, path)
   if (!deprecation) return isDeprecated ? 'deprecated' : undefined
   const { sunset, afterSunset } = deprecation
   if (sunset === null) return 'deprecated'

@@ -57,7 +57,7 @@ export function draftOf(
   const search = query.length > 0 ? `?${query.join('&')}` : ''
   return {
     method,
-    path: `${openapi.root}${openapi.basePath}${filled}${search}`,
+    path: `${openapi.root}${filled}${search}`,
     headers,
     body: body?.text,
   }

@@ -23,7 +23,7 @@ export function Menu({ openapi, terms, hasStanding }: MenuProps) {
             <ul>
               ${operations.map((operation) => {
                 const { id, method, path } = operation
-                const leaving = leavingText(terms, openapi, operation)
+                const leaving = leavingText(terms, operation)
                 return html`<li>
                   <a href=${`#${id}`}>
                     <span class="method">${method}</span>${' '}<span>${path}</span>

@@ -58,22 +58,6 @@ export class Openapi {
     return all.filter(({ operations }) => operations.length > 0)
   }
 
-  /** The path before all paths of the document, by its first server, without the root. */
-  get basePath(): string {
-    const server = section(list(this.#document['servers'])[0])
-    const variables = section(server['variables'])
-    const url = (text(server['url']) ?? '/').replace(
-      /\{([^}]*)\}/g,
-      (_all, name: string) => text(section(variables[name])['default']) ?? '',
-    )
-    const base = URL.canParse(url, location.origin) ? new URL(url, location.origin).pathname : '/'
-    // A server that isn't on the web has no path.
-    const plain = base.startsWith('/') ? base.replace(/\/+$/, '') : ''
-    return plain.startsWith(`${this.root}/`) || plain === this.root
-      ? plain.slice(this.root.length)
-      : plain
-  }
-
   /** The thing that a value stands for: its target, if it is a reference. */
   resolve(value: unknown): Section {
     let at = section(value)

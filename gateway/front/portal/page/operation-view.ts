@@ -23,9 +23,8 @@ export function OperationView({ openapi, operation, terms, reader }: OperationPr
   const fill = (): void => setFilled(true)
   useEffect(() => whenIdle(fill), [])
   const { id, method, path, summary, head } = operation
-  const inGateway = `${openapi.basePath}${path}`
-  const cost = costOf(terms, method, inGateway)
-  const leaving = leavingText(terms, openapi, operation)
+  const cost = costOf(terms, method, path)
+  const leaving = leavingText(terms, operation)
   // Most of the page never changes, and isn't compared with itself after each answer.
   const content = useMemo(
     () => isFilled && contentOf(openapi, operation, terms, cost),
@@ -80,8 +79,8 @@ function contentOf(
   cost: Cost | undefined,
 ): Readonly<{ about: Child; reference: Child }> {
   const { method, path, description, parameters, body } = operation
-  const isLeaving = leavingText(terms, openapi, operation) !== undefined
-  const deprecation = deprecationOf(terms, method, openapi.basePath + path)
+  const isLeaving = leavingText(terms, operation) !== undefined
+  const deprecation = deprecationOf(terms, method, path)
   return {
     about: [prose(description), isLeaving && deprecationText(deprecation), cost && costText(cost)],
     reference: [

@@ -1,9 +1,6 @@
 import type { Section } from './json.ts'
 
-/** The share of the operations that must have a refusal, word by word, so that it is shown once for all of them. */
-const leastShare = 3 / 4
-
-/** The refusals that most operations have, by their statuses; each is the response of one of the operations. */
+/** The refusals that most operations have word by word, which are shown once, by their statuses; each is the response of one of the operations. */
 export type SharedRefusals = Readonly<{
   all: readonly (readonly [status: string, response: Section])[]
   /** Whether a response of an operation is one of them. */
@@ -26,7 +23,7 @@ export function sharedRefusalsIn(operations: readonly Answering[]): SharedRefusa
     }
   }
   const shared = [...byContent.values()].filter(
-    (alike) => alike.length > 1 && alike.length >= every.length * leastShare,
+    (alike) => alike.length > 1 && alike.length > every.length / 2,
   )
   const responses = new Set(shared.flat().map(([, response]) => response))
   return {
