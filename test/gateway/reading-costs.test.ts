@@ -10,7 +10,7 @@ import { others, readers, type Reader } from '../support/readers.ts'
 const mostTimes = 5
 
 /** What takes less isn't compared: a tenth of what the smallest request takes. */
-const leastMs = 0.025
+const leastMs = 0.05
 
 /** Texts that, repeated, take long in one reader or another: marks alone and together, open ones, names that begin again. */
 const units = [

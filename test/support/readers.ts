@@ -14,6 +14,7 @@ import { PageFile } from '../../gateway/front/http/page-files.ts'
 import { pathFinder } from '../../gateway/front/http/path-finder.ts'
 import { patternTest, plainTarget, readingsOf } from '../../gateway/front/http/paths.ts'
 import { tokenSource } from '../../gateway/front/http/token-source.ts'
+import { rewriter } from '../../gateway/front/forwarding/rewrite.ts'
 import { Via } from '../../gateway/front/http/via.ts'
 import { unverified } from '../../gateway/front/jwt/form.ts'
 import { keysFrom } from '../../gateway/front/jwt/key-set.ts'
@@ -95,6 +96,7 @@ const operation = (path: string) => ({
 const patterns = ['/v1/{a}/{b}', '/v1/{a}/x/{b}', '/v1/*']
 const matches = patternTest(patterns)
 const routeAt = pathFinder([...patterns, '/{a}/a/{b}/a'].map((path) => ({ path })))
+const rewritten = rewriter({ path: '/a/b/c/*', rewrite: '/*' })
 const deprecated = deprecationFinder(patterns.map(operation))
 const deprecatedInApp = deprecationFinder(patterns.map(operation), lenient)
 
@@ -166,6 +168,9 @@ export const readers: readonly Reader[] = [
     readingsOf(`/v1/${text}`).some(matches),
   ),
   reader('pathFinder', `${http}/path-finder.ts`, ofTarget, 'pets/', (text) => routeAt(`/${text}`)),
+  reader('rewriter', `${front}/forwarding/rewrite.ts`, ofTarget, 'pets/', (text) =>
+    rewritten(`/${text}`),
+  ),
   reader('deprecationFinder', `${front}/config/deprecations.ts`, ofTarget, 'pets/', (text) =>
     deprecated('OPTIONS', `/v1/${text}`, undefined),
   ),
@@ -433,8 +438,9 @@ export const readers: readonly Reader[] = [
 /** Files whose regular expressions read nothing of strangers, callers, tokens or backends, by what they read. */
 export const others: Readonly<Record<string, string>> = {
   'what operators write in files, commands and environments': `
-    ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts ${front}/forwarding/rewrite.ts
+    ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts
     ${front}/forwarding/target-url.ts ${front}/guarded-routes.ts ${http}/key-header.ts ${http}/networks.ts
+    ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/own-document.ts
     ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/reference.ts ${front}/keys/settings.ts
     ${front}/limits/limit-settings.ts ${front}/routes.ts ${front}/traces/spans-of.ts shared/serve.ts
     shared/spans/collector.ts shared/spans/open.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,

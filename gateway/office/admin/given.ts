@@ -78,9 +78,12 @@ export function fromBody(parameters: Parameters): (body: unknown) => Given {
   }
 }
 
+/** What a body with a secret stays within: anybody may send one for a sign-in. */
+const bounds = { levels: 4, names: 32 }
+
 /** The value of a body with a secret: a message about a mistake in it could quote the secret. */
 export function readSecret(body: unknown, schema: AnySchema & { expected?: string }): unknown {
-  const value = jsonFrom(contentOf(body).read().trim() || '{}', { levels: 32 })
+  const value = jsonFrom(contentOf(body).read().trim() || '{}', bounds)
   if (isOf(schema, value)) return value
   throw new Refusal('invalid_request', `The body must be ${schema.expected}, and nothing else.`)
 }
