@@ -9,7 +9,7 @@ import { others, readers, type Reader } from '../support/readers.ts'
 /** How many times as long as an honest text any other of its length may take. */
 const mostTimes = 5
 
-/** What takes less isn't compared: a tenth of what the smallest request takes. */
+/** What takes less is compared as this: it would be lost in the noise of a busy machine. */
 const leastMs = 0.05
 
 /** Texts that, repeated, take long in one reader or another: marks alone and together, open ones, names that begin again. */
