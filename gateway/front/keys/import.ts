@@ -8,7 +8,7 @@ import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { PackedKeys } from './packed-keys.ts'
-import { mostMistakes, RowMistakes, type RowMistake } from './row-mistakes.ts'
+import { FirstMistakes, RowMistakes } from './row-mistakes.ts'
 import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
 import { requireSound, type GivenSettings } from './settings.ts'
 import { hashOf, isOurs, isWellFormed } from './token.ts'
@@ -42,11 +42,10 @@ export async function importKeys(
   })
   const refuse = async (): Promise<never> => {
     const taken = await takenIn(store, lineByHash)
-    const all = [...mistakes, ...taken].sort((a, b) => a.line - b.line)
-    throw new RowMistakes(all, keys.length - taken.length)
+    throw new RowMistakes(mistakes.with(taken), keys.length - taken.count)
   }
-  if (mistakes.length > 0) return refuse()
-  if (isDryRun) return (await takenIn(store, lineByHash)).length > 0 ? refuse() : keys.length
+  if (mistakes.count > 0) return refuse()
+  if (isDryRun) return (await takenIn(store, lineByHash)).count > 0 ? refuse() : keys.length
   await keys.identify()
   const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
   return clash === undefined ? keys.length : refuse()
@@ -57,10 +56,9 @@ export async function eachRow(
   text: Text,
   columns: readonly string[],
   take: (row: Row) => void,
-): Promise<readonly RowMistake[]> {
-  const mistakes: RowMistake[] = []
-  const wrong = (line: number, message: string): boolean =>
-    mistakes.push({ line, message }) < mostMistakes
+): Promise<FirstMistakes> {
+  const mistakes = new FirstMistakes()
+  const wrong = (line: number, message: string): void => mistakes.add({ line, message })
   let count = 0
   for (const row of rowsIn(text, columns, wrong)) {
     if (++count % rowsAtOnce === 0) await breathe()
@@ -69,7 +67,7 @@ export async function eachRow(
       take(row)
     } catch (error) {
       if (!(error instanceof KeyMistake)) throw error
-      if (!wrong(row.line, error.message)) break
+      wrong(row.line, error.message)
     }
   }
   return mistakes
@@ -133,15 +131,14 @@ class LineByHash {
 }
 
 /** The rows whose tokens are in the store already. */
-async function takenIn(store: KeyStore, lineByHash: LineByHash): Promise<RowMistake[]> {
+async function takenIn(store: KeyStore, lineByHash: LineByHash): Promise<FirstMistakes> {
   const message = 'this token is in the store already'
-  const taken: RowMistake[] = []
+  const taken = new FirstMistakes()
   for await (const [some] of inBatches(lineByHash, rowsAtOnce)) {
     const storedKeys = await Promise.all(some.map(async ([hash]) => await store.find(hash)))
     for (const [i, [, line]] of some.entries()) {
-      if (storedKeys[i]) taken.push({ line, message })
+      if (storedKeys[i]) taken.add({ line, message })
     }
-    if (taken.length >= mostMistakes) break
   }
   return taken
 }

@@ -88,7 +88,7 @@ export class KeyDesk {
       }
       issued.push(this.#issue({ ...others, name, plan }))
     })
-    if (mistakes.length > 0) throw new RowMistakes(mistakes, issued.length)
+    if (mistakes.count > 0) throw new RowMistakes(mistakes, issued.length)
     await this.#add(issued.map(({ key }) => key))
     return issued
   }

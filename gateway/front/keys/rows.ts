@@ -9,8 +9,8 @@ export type Text = Iterable<string>
 /** One row of a file of keys: its texts, by column of CSV or member of JSON. */
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
 
-/** Takes a mistake in a line, whose row is left out then; tells whether to read on. */
-export type Wrong = (line: number, message: string) => boolean
+/** Takes a mistake in a line, whose row is left out then. */
+export type Wrong = (line: number, message: string) => void
 
 /** The most characters of a line that comes in pieces. */
 const longestLine = 1_000_000
@@ -55,9 +55,9 @@ export function* rowsIn(
       yield { line, fields }
     } catch (error) {
       if (!(error instanceof KeyMistake)) throw error
-      const readsOn = wrong(line, error.message)
+      wrong(line, error.message)
       // Without its columns no row means anything.
-      if (isHead || !readsOn) return
+      if (isHead) return
     }
   }
   if (count > 0) return

@@ -94,8 +94,8 @@ async function mustBeWanted(
 /** Prints the mistakes of a file of keys for programs; people are told of them as of any error. */
 function printMistakes(error: unknown, { input, surroundings: { stdout } }: Call): void {
   if (!(error instanceof RowMistakes) || !input.values['json']) return
-  const { mistakes, keys } = error
-  stdout.write(`${jsonText({ mistakes, keys })}\n`)
+  const { mistakes, more, keys } = error
+  stdout.write(`${jsonText({ mistakes, more: more || undefined, keys })}\n`)
 }
 
 /** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */

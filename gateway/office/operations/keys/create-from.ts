@@ -9,7 +9,7 @@ export const createKeysFrom = ofCommandLine({
   summary: 'Make a key of each row of a file, all or none, and print CSV with the tokens, once',
   details:
     `FILE is CSV with a line of column names, or JSON lines. Columns: ${settingColumns.join(', ')} ` +
-    '(true or false). Options fill what a row leaves out. If a row has a mistake, all ' +
+    '(true or false). Options fill what a row leaves out. If a row has a mistake, the first 100 ' +
     'mistakes are told with their lines, no key is made, and the exit code is 2.',
   parameters: {
     file: { types: [] },

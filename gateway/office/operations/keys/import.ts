@@ -12,7 +12,7 @@ export const importKeys = operation({
   details:
     'FILE is CSV with a line of column names, or JSON lines. Columns: token or sha256 (hex or ' +
     `base64url), plan, and, as needed, ${othersThanPlan.join(', ')} (true or ` +
-    'false). If a row has a mistake, all mistakes are told with their lines, nothing is added, and the exit ' +
+    'false). If a row has a mistake, the first 100 mistakes are told with their lines, nothing is added, and the exit ' +
     'code is 2.',
   parameters: {
     file: {
