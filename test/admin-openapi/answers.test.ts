@@ -226,6 +226,8 @@ async function askOfPlans(t: Test, ask: Call, { call, key }: Admin['gateway']): 
   const checked = await ask('POST', '/admin/config/check?impact=14', changed, yaml)
   t.match(checked.text, /"impact":.*"acme free"/)
   t.equal((await ask('POST', '/admin/config/check?impact=0', changed, yaml)).status, 400)
+  const wrong = `{ routes: [${'{},'.repeat(80)}] }`
+  t.match((await ask('POST', '/admin/config/check', wrong, yaml)).text, '"more":61')
   t.equal((await ask('POST', '/admin/plans/gone/preview', lower, json)).status, 404)
   for (const method of ['GET', 'HEAD']) {
     t.equal((await ask(method, '/admin/plans/gone/demand')).status, 404)

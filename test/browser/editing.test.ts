@@ -38,6 +38,11 @@ test('a mistake leads to its line, and a text is saved unless somebody else was 
   t.ok(await page.getByText('This can’t be saved here: it has mistakes.').isVisible())
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
 
+  await field.fill(text + Array.from({ length: 130 }, (_, i) => `x${i}: 1\n`).join(''))
+  await page.getByText('It has 130 mistakes:').waitFor()
+  t.equal(await page.getByRole('button', { name: /^Line \d+$/ }).count(), 100)
+  t.ok(await page.getByText('and 30 more', { exact: true }).isVisible())
+
   await field.fill(text.replace('perMinute: 60', 'perMinute: 61'))
   await page.getByText('plans.free.perMinute').waitFor()
   await go(page, 'plans')

@@ -134,6 +134,8 @@ export async function askToSave(t: Test, { ask, file }: Admin): Promise<void> {
 export async function askUnsoundly(t: Test, { ask, write, stop, gateway }: Admin): Promise<void> {
   write((text) => text.replace('plans:', 'plams:'))
   t.equal((await ask('POST', '/admin/config/reload')).status, 409)
+  const set = { deprecations: Array.from({ length: 60 }, () => ({})) }
+  t.match(json(await ask('POST', '/admin/config/edit', { set })), { more: 20 })
   gateway.app.office.storeWarnings.emptied()
   t.match(json(await ask('GET', '/readyz')), {
     ready: true,
@@ -141,7 +143,11 @@ export async function askUnsoundly(t: Test, { ask, write, stop, gateway }: Admin
     config: { mistakes: 1 },
   })
   t.match(json(await ask('GET', '/admin/live')), { configs: [{ refusals: [{}] }] })
-  write((text) => text.replace('plams:', 'plans:'))
+  const wrong = Array.from({ length: 130 }, (_, i) => `x${i}: 1\n`).join('')
+  write((text) => `${text.replace('plams:', 'plans:')}${wrong}`)
+  t.equal((await ask('POST', '/admin/config/reload')).status, 409)
+  t.match(json(await ask('GET', '/admin/config')), { more: 30 })
+  write((text) => text.replace(wrong, ''))
   stop()
   t.strictSame(await askAll(ask, open), [200, 503])
   t.match(json(await ask('GET', '/readyz')), { ready: false, stopping: true })

@@ -137,7 +137,8 @@ function refusalFor(thrown: unknown): Refusal {
 
 /** Whether requests should come here: not unless it listens, while it has no healthy target, or has never met its key store. */
 function readiness({ gateway, reloader, isStopping }: AdminOptions) {
-  const { hash, mistakes } = reloader.state
+  const { hash, mistakes, more = 0 } = reloader.state
+  const count = mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length + more }
   const upstreams = byUpstream(gateway, healthView)
   const targets = Object.values(upstreams).flatMap((each) => Object.values(each))
   const isServed = targets.length === 0 || targets.some(({ healthy }) => healthy)
@@ -152,6 +153,6 @@ function readiness({ gateway, reloader, isStopping }: AdminOptions) {
     ...(warnings.length > 0 ? { warnings } : {}),
     upstreams,
     // Only their number: the mistakes quote the file, and /readyz needs no token.
-    config: { hash, ...(mistakes === undefined ? {} : { mistakes: mistakes.split('\n').length }) },
+    config: { hash, ...count },
   }
 }

@@ -4,7 +4,7 @@ import { breathe } from '../../../shared/breathe.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { isOf, type AnySchema } from '../../../shared/schema.ts'
-import { mistakesIn } from '../config/check.ts'
+import { sentencesAbout } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
 import { Blocks, contentFrom } from '../operations/content.ts'
 import type { Content } from '../operations/parameter.ts'
@@ -91,7 +91,6 @@ export function read(body: unknown, schema: AnySchema & { expected?: string }): 
     throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${must}; ${why}`))
   }
   // JSON is YAML, so the check of configurations works for bodies.
-  const mistakes = mistakesIn(ConfigDocument.read(text), schema)
-  const faults = mistakes.map((each) => each.sentence.replace(/^the file/, 'the body'))
-  throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults.join('; ')}`))
+  const faults = sentencesAbout(ConfigDocument.read(text), schema, 'the body')
+  throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults}`))
 }

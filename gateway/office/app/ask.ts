@@ -1,5 +1,5 @@
 import { isOf } from '../../../shared/schema.ts'
-import { mistakesIn } from '../config/check.ts'
+import { sentencesAbout } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import type { Context } from '../operations/context.ts'
@@ -54,9 +54,8 @@ function valuesOf(
   const json = JSON.stringify(given)
   const members: unknown = JSON.parse(json)
   if (isOf(schema, members)) return fromMembers(named)(members)
-  const mistakes = mistakesIn(ConfigDocument.read(json), schema)
-  const sentences = mistakes.map(({ sentence }) => sentence.replace(/^the file/, 'the object'))
-  throw new WrongInput(`${name}: ${sentences.join('; ')}`)
+  const faults = sentencesAbout(ConfigDocument.read(json), schema, 'the object')
+  throw new WrongInput(`${name}: ${faults}`)
 }
 
 function text(key: unknown): string {

@@ -3,6 +3,7 @@ import { changeOf } from '../config/diff.ts'
 import type { ConfigFile } from '../config/file.ts'
 import { readConfig, readObject, type Loaded } from '../config/load.ts'
 import type { Fault } from '../config/preview.ts'
+import { refusedBy } from '../config/config-error.ts'
 import type { ConfigState, OnAttempt } from '../config/reload.ts'
 import type { ReloadedConfig } from './tollgate.ts'
 
@@ -36,7 +37,7 @@ export class AppConfig {
   readonly #options: AppConfigOptions
   #config: Config
   #shown: unknown
-  #mistakes: string | undefined
+  #refused: Pick<ConfigState, 'mistakes' | 'more'> = { mistakes: undefined }
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: AppConfigOptions) {
@@ -49,8 +50,8 @@ export class AppConfig {
     return this.#config
   }
 
-  get state(): Pick<ConfigState, 'hash' | 'mistakes'> {
-    return { hash: this.#config.hash, mistakes: this.#mistakes }
+  get state(): Pick<ConfigState, 'hash' | 'mistakes' | 'more'> {
+    return { hash: this.#config.hash, ...this.#refused }
   }
 
   /** Puts another configuration in force. Reloads run one at a time. Throws all mistakes, and nothing has changed. */
@@ -75,11 +76,11 @@ export class AppConfig {
       }
       this.#config = config
       this.#shown = shown
-      this.#mistakes = undefined
+      this.#refused = { mistakes: undefined }
       onAttempt(isOther ? 'changed' : 'unchanged', { ...this.state, file }, { by, candidate })
       return { hash: config.hash, warnings }
     } catch (error) {
-      this.#mistakes = error instanceof Error ? error.message : String(error)
+      this.#refused = refusedBy(error)
       onAttempt('refused', { ...this.state, file }, { by, candidate: undefined })
       throw error
     }

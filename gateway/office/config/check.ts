@@ -1,7 +1,8 @@
+import { withMore } from '../../../shared/and-more.ts'
 import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml'
 import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import type { ConfigDocument } from './document.ts'
-import { mostMistakes, type Mistake, type Path } from './mistake.ts'
+import { Mistakes, mostMistakes, type Mistake, type Path } from './mistake.ts'
 import { isHidden, isSecretName } from './mask.ts'
 import { nearest } from '../../../shared/near.ts'
 
@@ -21,17 +22,15 @@ type Rule = Readonly<{
 }>
 
 /** All mistakes of a file against its schema, each at its offset. */
-export function mistakesIn(document: ConfigDocument, schema: AnySchema): Mistake[] {
-  const mistakes: Mistake[] = []
-  for (const mistake of faults(document, schema, document.root, [], 0)) {
-    if (mistakes.length < mostMistakes) mistakes.push(mistake)
-    else
-      return [
-        ...mistakes,
-        { ...mistake, path: [], sentence: 'there are more mistakes: mend these first' },
-      ]
-  }
-  return mistakes
+export function mistakesIn(document: ConfigDocument, schema: AnySchema): Iterable<Mistake> {
+  return faults(document, schema, document.root, [], 0)
+}
+
+/** The first mistakes of a value against its schema, as sentences. Messages call it `name`. */
+export function sentencesAbout(document: ConfigDocument, schema: AnySchema, name: string): string {
+  const { mistakes } = new Mistakes(mistakesIn(document, schema))
+  const sentences = mistakes.first.map(({ sentence }) => sentence().replace(/^the file/, name))
+  return withMore(sentences, mistakes.more).join('; ')
 }
 
 function* faults(
@@ -46,30 +45,30 @@ function* faults(
   const offset = written?.range?.[0] ?? sectionOffset
   const passes = (rule: Rule): boolean =>
     document.passes(node, (value) => isOf(rule as AnySchema, value))
-  const wrong = (): Mistake => {
+  const sentence = (): string => {
     const got = shownValue(document, rule, node, path)
     const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
-    const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}`
-    return { offset, path, sentence }
+    return `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}`
   }
+  const wrong = { offset, path, sentence }
   const chosen = rule.anyOf ? choice(rule.anyOf, node) : rule
   if (document.filled.isUnknown(node)) {
-    if (!mayBeScalar(rule)) yield wrong()
+    if (!mayBeScalar(rule)) yield wrong
   } else if (!chosen) {
-    if (!passes(rule)) yield wrong()
+    if (!passes(rule)) yield wrong
   } else if (chosen.properties || chosen.patternProperties) {
     if (isMap<Node, Node>(node)) yield* sectionFaults(document, chosen, node, path, offset)
-    else yield wrong()
+    else yield wrong
   } else if (chosen.items) {
     const { minItems = 0, maxItems = Infinity } = chosen
     // The items of YAML's ordered maps are pairs.
-    if (!isSeq(node) || !node.items.every(isNode)) yield wrong()
-    else if (node.items.length < minItems || node.items.length > maxItems) yield wrong()
+    if (!isSeq(node) || !node.items.every(isNode)) yield wrong
+    else if (node.items.length < minItems || node.items.length > maxItems) yield wrong
     else
       for (const [i, item] of node.items.entries()) {
         yield* faults(document, chosen.items, item, [...path, i], offset)
       }
-  } else if (!passes(chosen)) yield wrong()
+  } else if (!passes(chosen)) yield wrong
 }
 
 /**
@@ -107,6 +106,7 @@ function* sectionFaults(
   const [pattern = ''] = Object.keys(rule.patternProperties ?? {})
   const rest = rule.patternProperties?.[pattern]
   const names = new Set<string>()
+  const strange: string[] = []
   const pairs = withoutCutNumbers(node.items)
   for (const { key, value, digits } of pairs) {
     const name = isScalar(key) ? String(key.value) : ''
@@ -116,29 +116,36 @@ function* sectionFaults(
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
     const member = property ?? (rest && new RegExp(pattern).test(name) ? rest : undefined)
     if (digits !== undefined && !isHidden(path)) {
-      const sentence = `${nameOf(memberPath)} must be written without commas: ${digits}`
+      const sentence = () => `${nameOf(memberPath)} must be written without commas: ${digits}`
       yield { offset: value?.range?.[0] ?? at, path: memberPath, sentence }
     } else if (member) yield* faults(document, member, value, memberPath, at)
     else if (rest) {
-      const plain = name.toLowerCase()
-      const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
-      // A value may stand there as well, where the space behind the colon is missing.
-      const shown = isHidden(path) ? `${/^[\w-]*/.exec(name)?.[0]}…` : name
-      const sentence = `${nameOf(path)} must be ${expectation(rule)}, got ${shown}${hint}`
+      const sentence = (): string => {
+        const plain = name.toLowerCase()
+        const hint = plain !== name && new RegExp(pattern).test(plain) ? didYouMean(plain) : ''
+        // A value may stand there as well, where the space behind the colon is missing.
+        const shown = isHidden(path) ? `${/^[\w-]*/.exec(name)?.[0]}…` : name
+        return `${nameOf(path)} must be ${expectation(rule)}, got ${shown}${hint}`
+      }
       yield { offset: at, path, sentence }
     } else {
-      // A misspelled setting isn't reported as missing too.
-      names.add(nearest(name, Object.keys(properties)) ?? name)
-      const sentence = unknown(memberPath, Object.keys(properties))
+      strange.push(name)
+      const sentence = () => unknown(memberPath, Object.keys(properties))
       yield { offset: at, path: memberPath, sentence }
     }
   }
+  // A misspelled setting isn't reported as missing too, where it is told at all.
+  for (const name of strange.slice(0, mostMistakes)) {
+    names.add(nearest(name, Object.keys(properties)) ?? name)
+  }
   for (const name of required) {
     const missing = [...path, name]
-    if (!names.has(name)) yield { offset, path: missing, sentence: `${nameOf(missing)} is missing` }
+    const sentence = () => `${nameOf(missing)} is missing`
+    if (!names.has(name)) yield { offset, path: missing, sentence }
   }
   if (rest && names.size === 0) {
-    yield { offset, path, sentence: `${nameOf(path)} must be ${expectation(rule)}, got nothing` }
+    const sentence = () => `${nameOf(path)} must be ${expectation(rule)}, got nothing`
+    yield { offset, path, sentence }
   }
 }
 
@@ -149,8 +156,10 @@ function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })
     const { key, value } = pair
     const before = whole.at(-1)
     const isCut = value === null && isScalar(key) && /^\d{3}$/.test(key.source ?? '')
-    const start = before?.digits ?? (isScalar(before?.value) ? before.value.source : undefined)
-    if (before && isCut && /^\d+$/.test(start ?? '')) before.digits = `${start}${key.source}`
+    const first = isCut && isScalar(before?.value) ? (before.value.source ?? '') : ''
+    // The digits so far are looked at no more: a text may be one long number.
+    const start = before?.digits ?? (/^\d+$/.test(first) ? first : undefined)
+    if (before && isCut && start !== undefined) before.digits = `${start}${key.source}`
     else whole.push({ ...pair })
   }
   return whole

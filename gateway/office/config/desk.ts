@@ -1,4 +1,5 @@
 import type { Config } from '../../front/config/config.ts'
+import { Refusal } from '../../../shared/refusal.ts'
 import type { Change } from '../../front/records/audit-store.ts'
 import { ConfigError } from './config-error.ts'
 import { changeOf, writtenLines } from './diff.ts'
@@ -25,7 +26,12 @@ export type Candidate = Readonly<{
 type InForce = Preview & Pick<Loaded, 'config' | 'text'>
 
 /** The result of checking a configuration: a preview, or its mistakes. */
-export type Examined = Readonly<{ preview?: Preview; mistakes: readonly string[] }>
+export type Examined = Readonly<{
+  preview?: Preview
+  mistakes: readonly string[]
+  /** The number of further mistakes, if there are any. */
+  more?: number | undefined
+}>
 
 export type ConfigDeskOptions = Readonly<{
   file: string
@@ -102,9 +108,9 @@ export class ConfigDesk {
     const { file, environment } = this.#options
     const { text: before } = this.inForce
     const text = editedText(before, settings)
-    const { preview, mistakes } = examined(text, environment, file)
+    const { preview, ...found } = examined(text, environment, file)
     const diff = unifiedDiff(before, text, { name: file, context })
-    return { text, diff, mistakes, warnings: preview?.warnings ?? [] }
+    return { text, diff, ...found, warnings: preview?.warnings ?? [] }
   }
 
   /** The variables of a text that another one hasn't. */
@@ -146,6 +152,9 @@ export class ConfigDesk {
   }
 }
 
+/** The end of a question that has ended its thread: another thread would end of it too. */
+export class DeskOverdue extends Refusal {}
+
 /** Asks a desk, wherever it is. */
 export type AskDesk = <Name extends DeskQuestion>(
   name: Name,
@@ -182,6 +191,6 @@ export function examined(text: string, environment: Environment, name: string): 
     return { preview: previewConfig(text, environment, name), mistakes: [] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { mistakes: error.mistakes }
+    return { mistakes: error.mistakes, more: error.more || undefined }
   }
 }

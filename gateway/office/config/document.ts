@@ -2,14 +2,17 @@ import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } 
 import { withoutTokens } from '../../../shared/log.ts'
 import { FilledValues, type Reading } from './filled-values.ts'
 import { maskedAt, maskedJson, withoutPasswords } from './mask.ts'
-import { mostMistakes, type Mistake, type Path } from './mistake.ts'
+import type { Mistake, Path } from './mistake.ts'
 import { Places } from './places.ts'
 import { guardedText, type Environment } from './variables.ts'
 import { yamlDocument } from './yaml-document.ts'
+import { isHuge } from './yaml-nodes.ts'
 import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
 
 /** The most letters of a text that a message quotes. */
 const mostQuoted = 60
+
+const bomb = 'YAML aliases expand to too much data'
 
 type Source = Readonly<{
   text: string
@@ -24,8 +27,6 @@ type Source = Readonly<{
 
 /** A configuration file as it is written: its values, their places, and the variables in them. */
 export class ConfigDocument {
-  /** Mistakes that the reading itself finds: of YAML, and missing variables. */
-  readonly mistakes: readonly Mistake[]
   readonly root: Node | null
   /** Whether it can be checked setting by setting. */
   readonly isSound: boolean
@@ -48,7 +49,7 @@ export class ConfigDocument {
       .sort((a, b) => a.pos[0] - b.pos[0])
     const orphans = broken ? [] : aliasesOfNothing(document)
     const isReadable = !broken && orphans.length === 0
-    const isBomb = isReadable && !canUnfold(() => document.toJS())
+    const isBomb = isReadable && (isHuge(document) || !canUnfold(() => document.toJS()))
     const about = { broken, orphans, isBomb }
     return new ConfigDocument(document, { text, lines, environment, reading, ...about })
   }
@@ -61,17 +62,22 @@ export class ConfigDocument {
       node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
     this.places = new Places({ root: this.root, lines, resolve: this.resolve })
     this.filled = new FilledValues(document, broken ? undefined : environment, reading)
-    const mistakes = broken
-      ? [{ offset: broken.pos[0], path: [], sentence: yamlSentence(broken, text) }]
-      : [
-          ...document.errors.slice(0, mostMistakes).map(({ pos }) => twice(text, pos[0])),
-          ...this.filled.mistakes,
-        ]
-    if (isBomb)
-      mistakes.push({ offset: 0, path: [], sentence: 'YAML aliases expand to too much data' })
-    this.mistakes = [...mistakes, ...orphans]
+    const { filled } = this
+    this.mistakes = function* () {
+      if (broken)
+        yield { offset: broken.pos[0], path: [], sentence: () => yamlSentence(broken, text) }
+      else {
+        for (const { pos } of document.errors) yield twice(text, pos[0])
+        yield* filled.mistakes
+      }
+      if (isBomb) yield { offset: 0, path: [], sentence: () => bomb }
+      yield* orphans
+    }
     this.isSound = !broken && orphans.length === 0 && !isBomb
   }
+
+  /** Mistakes that the reading itself finds: of YAML, and missing variables. */
+  readonly mistakes: () => Iterable<Mistake>
 
   /** A part of the file as plain values. */
   readonly value: (node: Node | null) => unknown
@@ -130,8 +136,11 @@ export class ConfigDocument {
 }
 
 function twice(text: string, offset: number): Mistake {
-  const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
-  return { offset, sentence: `${cut(name.trim())} is written twice` }
+  const sentence = (): string => {
+    const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
+    return `${cut(name.trim())} is written twice`
+  }
+  return { offset, sentence }
 }
 
 /** Whether a document can become plain values: the library throws where aliases multiply. */

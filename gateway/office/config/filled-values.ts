@@ -100,7 +100,8 @@ export class FilledValues {
     const { text, withPlaceholders, nameByValue, missing } = filledIn(written, environment)
     const [first] = missing
     if (first !== undefined && this.#reading !== 'set values') {
-      const sentence = `the environment variable ${first} is not set; set it, or write \${${first}:-default}`
+      const sentence = () =>
+        `the environment variable ${first} is not set; set it, or write \${${first}:-default}`
       yield { offset: node.range?.[0] ?? 0, sentence }
       return
     }

@@ -9,6 +9,11 @@ export type Finding = Readonly<{
   isWarning: boolean
 }>
 
+/** A finding about the others, which aren't told. */
+export function furtherFinding(message: string, isWarning: boolean): Finding {
+  return { file: null, line: null, column: null, place: '', message, isWarning }
+}
+
 /** A finding in one line, as people and editors read it. */
 export function findingLine({ file, line, column, message, isWarning }: Finding): string {
   if (line === null) return message

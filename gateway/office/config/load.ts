@@ -80,8 +80,7 @@ export function readObject(written: ConfigFile): Loaded {
 }
 
 function withoutPlaces(error: ConfigError): ConfigError {
-  const mistakes = placeless(error.mistakes)
-  return new ConfigError(mistakes.join('\n'), { cause: error, mistakes })
+  return ConfigError.of(placeless(error.mistakes), { cause: error, more: error.more })
 }
 
 function placeless(lines: readonly string[]): string[] {

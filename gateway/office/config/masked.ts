@@ -5,8 +5,8 @@ import type { Mistake, Path } from './mistake.ts'
 import { isMasked } from './mask.ts'
 
 /** Values in a file that were copied from masked output: each has lost its secret. */
-export function maskedIn(document: ConfigDocument): Mistake[] {
-  return [...masked(document.root, [])]
+export function maskedIn(document: ConfigDocument): Iterable<Mistake> {
+  return masked(document.root, [])
 }
 
 function* masked(node: Node | null, path: Path): Generator<Mistake> {
@@ -18,7 +18,8 @@ function* masked(node: Node | null, path: Path): Generator<Mistake> {
     for (const [i, item] of node.items.entries()) yield* masked(item, [...path, i])
   } else if (isScalar(node) && typeof node.value === 'string') {
     if (!isMasked(path, node.value)) return
-    const sentence = `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
+    const sentence = () =>
+      `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
     yield { offset: node.range?.[0] ?? 0, path, sentence }
   }
 }

@@ -1,3 +1,4 @@
+import { withMore } from '../../../shared/and-more.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { noterFor } from '../../front/records/audit.ts'
@@ -21,7 +22,7 @@ export type NoteReloadOptions = Readonly<{
 export function noteReload(options: NoteReloadOptions): OnAttempt {
   const { gateway, metrics, isLeader, log, warn } = options
   const news = gateway.office.notices.config
-  return (result, { file, hash, mistakes }, { by, candidate }) => {
+  return (result, { file, hash, mistakes, more }, { by, candidate }) => {
     metrics.reloaded(result)
     const change = result === 'changed' ? candidate?.change : undefined
     if (change && isLeader) {
@@ -38,9 +39,10 @@ export function noteReload(options: NoteReloadOptions): OnAttempt {
       news.sound()
       log.info({ hash }, `the configuration is ${result}`)
     } else {
-      news.refused(file, mistakes.split('\n'))
+      const lines = mistakes.split('\n')
+      news.refused(file, lines, more)
       const why = 'the configuration is refused, and the one before stays in force'
-      log.error({ mistakes: mistakes.split('\n') }, why)
+      log.error({ mistakes: withMore(lines, more) }, why)
     }
   }
 }

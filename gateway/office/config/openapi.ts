@@ -1,7 +1,7 @@
 import { LineCounter, type Document } from 'yaml'
 import { openapiFaults } from './openapi-faults.ts'
 import type { Fault } from './openapi-references.ts'
-import { mostLevels, yamlDocument } from './yaml-document.ts'
+import { isDeeper, mostLevels, yamlDocument } from './yaml-document.ts'
 import { yamlSentence } from './yaml-sentences.ts'
 
 /** A mistake in a document, with line and column where it has them. */
@@ -52,12 +52,6 @@ function placed(
     if (node?.range) return { at: placeOf(node.range[0]), sentence }
   }
   return { at: '1:1', sentence }
-}
-
-/** Whether sections and lists are inside of each other on more levels than may be. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }
 
 function parsedJson(text: string): unknown {

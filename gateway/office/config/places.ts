@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml'
-import type { Mistake, Path } from './mistake.ts'
+import type { Path } from './mistake.ts'
 
 type Tree = Readonly<{
   root: Node | null
@@ -72,11 +72,11 @@ export class Places {
     return offset === undefined ? undefined : lines.linePos(offset).line
   }
 
-  /** Whether a part of the file is missing, or contains one of these mistakes. */
-  hasOneIn(path: Path, mistakes: readonly Mistake[]): boolean {
+  /** Whether a part of the file is missing, or contains one of these offsets. */
+  hasOneIn(path: Path, offsets: readonly number[]): boolean {
     const [start, , end] = this.nodeAt(path)?.range ?? []
     if (start === undefined || end === undefined) return true
-    return mistakes.some(({ offset }) => offset >= start && offset < end)
+    return offsets.some((offset) => offset >= start && offset < end)
   }
 
   /** The node at a path, which may be an alias; `undefined` if none is there. */

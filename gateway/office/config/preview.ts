@@ -1,10 +1,11 @@
+import { andMore } from '../../../shared/and-more.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
 import { ConfigDocument } from './document.ts'
-import { findingLine, type Finding } from './finding.ts'
-import type { Mistake, Path } from './mistake.ts'
+import { findingLine, furtherFinding, type Finding } from './finding.ts'
+import { Mistakes, type Mistake, type Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
 import { plansFrom } from './interpret.ts'
@@ -13,6 +14,9 @@ import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import { hasToken, type Environment } from './variables.ts'
 import { withDefaults, type CompleteFile } from './defaults.ts'
+
+/** The most letters of a message, and of a place. */
+const longest = 2_000
 
 /** A sentence about a setting, without its subject. */
 export type Fault = readonly [path: Path, sentence: string]
@@ -60,14 +64,15 @@ export function previewConfig(text: string, environment: Environment, name: stri
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
 export function previewOf(document: ConfigDocument, name: string, world: World): Preview {
-  const mistakes = mistakesOf(document, world)
-  const findings = findingsOf(document, name, mistakes)
+  const { mistakes, warnings } = mistakesOf(document, world)
+  const findings = findingsOf(document, name, [...mistakes.first, ...warnings.first])
+  if (warnings.more > 0) findings.push(furtherFinding(`${andMore(warnings.more)} warnings`, true))
   const wrong = findings.filter(({ isWarning }) => !isWarning).map(findingLine)
-  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'), { mistakes: wrong, findings })
+  if (wrong.length > 0) throw ConfigError.of(wrong, { more: mistakes.more, findings })
   const about = (remarks: readonly Fault[], isWarning: boolean): Finding[] => {
     const faults = remarks.map(([path, sentence]) => {
       const offset = document.places.offsetOf(path)
-      return { offset, path, sentence: `${nameOf(path)} ${sentence}`, isWarning }
+      return { offset, path, sentence: () => `${nameOf(path)} ${sentence}`, isWarning }
     })
     return findingsOf(document, name, faults)
   }
@@ -84,24 +89,19 @@ export function previewOf(document: ConfigDocument, name: string, world: World):
     withNames: (text) => document.filled.withNames(text),
     wordAt: (path) => document.wordAt(path),
     extended: extendedIn(file),
-    fault: (remarks) => {
-      const lines = about(remarks, false).map(findingLine)
-      return new ConfigError(lines.join('\n'), { mistakes: lines })
-    },
+    fault: (remarks) => ConfigError.of(about(remarks, false).map(findingLine)),
     warningsOf: (remarks) => about(remarks, true),
   }
 }
 
 /** All mistakes of a document, with its warnings. */
-function mistakesOf(document: ConfigDocument, world: World): readonly Mistake[] {
-  const { mistakes, isSound } = document
-  if (!isSound) return mistakes
-  const ofSchema = mistakesIn(document, fileSchema)
-  const faults = [...mistakes, ...ofSchema, ...maskedIn(document)]
-  const more = [...faults, ...contradictionsIn(document, faults, world)]
-  // A missing variable causes further mistakes at its offset, which aren't worth reporting.
-  const reported = new Set(mistakes.map(({ offset }) => offset))
-  return [...mistakes, ...more.filter(({ offset }) => !reported.has(offset))]
+function mistakesOf(document: ConfigDocument, world: World): Mistakes {
+  const mistakes = new Mistakes(document.mistakes())
+  if (!document.isSound) return mistakes
+  mistakes.add(mistakesIn(document, fileSchema))
+  mistakes.add(maskedIn(document))
+  mistakes.add(contradictionsIn(document, mistakes.offsets, world))
+  return mistakes
 }
 
 function extendedIn({ deprecations }: ReturnType<typeof withDefaults>): Extended[] {
@@ -133,10 +133,15 @@ function findingsOf(
   const findings = sorted.map(({ offset, sentence, isWarning = false, path }): Finding => {
     const { line, column } = document.places.position(offset)
     const place = path ?? document.places.pathAt(offset)
-    const about = { file: name, line, column, place: place.length === 0 ? '' : nameOf(place) }
-    return { ...about, message: sentence, isWarning }
+    const about = { file: name, line, column, place: place.length === 0 ? '' : cut(nameOf(place)) }
+    return { ...about, message: cut(sentence()), isWarning }
   })
   return [...new Map(findings.map((finding) => [findingLine(finding), finding])).values()]
+}
+
+/** A text that isn't too long for a line. A name may be as long as the file. */
+function cut(text: string): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
 function hasVariable(value: unknown): boolean {

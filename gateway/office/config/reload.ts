@@ -3,8 +3,8 @@ import { breathe } from '../../../shared/breathe.ts'
 import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { fixedSections } from './diff.ts'
-import { ConfigError } from './config-error.ts'
-import type { AskDesk, Candidate } from './desk.ts'
+import { ConfigError, refusedBy, type RefusedFile } from './config-error.ts'
+import { DeskOverdue, type AskDesk, type Candidate } from './desk.ts'
 import { frozen } from './frozen.ts'
 import type { Fault } from './preview.ts'
 
@@ -18,6 +18,8 @@ export type ConfigState = Readonly<{
   loadedAtMs: number
   /** The mistakes of the file as it is now; the configuration before stays in force. */
   mistakes: string | undefined
+  /** The number of further mistakes, if there are any. */
+  more?: number | undefined
 }>
 
 export type Reloaded = 'changed' | 'unchanged' | 'refused'
@@ -38,7 +40,7 @@ export type ReloadOptions = Readonly<{
 /** Called after each attempt to reload. */
 export type OnAttempt = (
   result: Reloaded,
-  state: Pick<ConfigState, 'file' | 'hash' | 'mistakes'>,
+  state: Pick<ConfigState, 'file' | 'hash' | 'mistakes' | 'more'>,
   attempt: Attempt,
 ) => void
 
@@ -71,7 +73,7 @@ export class Reloader {
     const { file, loaded } = options
     this.#config = loaded.config
     this.#text = loaded.text
-    this.#state = { file, ...inForceSince(loaded, Date.now()) }
+    this.#state = { file, ...inForceSince(loaded, Date.now()), mistakes: undefined }
     this.#watch = new FileWatch({
       files: [file],
       everyMs: lookEveryMs,
@@ -139,22 +141,21 @@ export class Reloader {
     ])
     faults.push(...hindrances(config))
     if (faults.length === 0) return
-    const mistakes = await desk('faultLines', text, faults)
-    throw new ConfigError(mistakes.join('\n'), { mistakes })
+    throw ConfigError.of(await desk('faultLines', text, faults))
   }
 
   async #attempt(by: string): Promise<Reloaded> {
     const { desk, change } = this.#options
     let candidate: Candidate | undefined
     const report = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
-      this.#state = { ...this.#state, ...state }
+      this.#state = { ...this.#state, mistakes: undefined, more: undefined, ...state }
       this.#options.onAttempt(result, this.#state, { by, candidate })
       return result
     }
     try {
       candidate = await desk('read')
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
-      if (this.#isInForce(candidate)) return report('unchanged', { mistakes: undefined })
+      if (this.#isInForce(candidate)) return report('unchanged', {})
       await this.requireChangeable(candidate)
       const config = frozen(candidate.config)
       await breathe()
@@ -165,9 +166,9 @@ export class Reloader {
       await desk('adopt', candidate.text).catch(() => undefined)
       return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
-      // The desk has no answer: nothing is known of the file.
-      if (error instanceof Refusal) throw error
-      return report('refused', { mistakes: await this.#mistakesOf(error, candidate) })
+      // The desk has no answer: nothing is known of the file, unless it is the reason.
+      if (error instanceof Refusal && !(error instanceof DeskOverdue)) throw error
+      return report('refused', await this.#refusalOf(error, candidate))
     }
   }
 
@@ -180,12 +181,12 @@ export class Reloader {
     return text === this.#text && keys === others && isDocumentSame
   }
 
-  async #mistakesOf(error: unknown, candidate: Candidate | undefined): Promise<string> {
+  async #refusalOf(error: unknown, candidate: Candidate | undefined): Promise<RefusedFile> {
     const { file, desk } = this.#options
-    const sentence = error instanceof Error ? error.message : String(error)
-    if (error instanceof ConfigError || !candidate) return sentence
+    const refused = refusedBy(error)
+    if (error instanceof ConfigError || !candidate) return refused
     // A foreign error may quote values from the environment.
-    return `${file}: ${await desk('withNames', candidate.text, sentence)}`
+    return { mistakes: `${file}: ${await desk('withNames', candidate.text, refused.mistakes)}` }
   }
 }
 
@@ -193,5 +194,5 @@ function inForceSince(
   { config, sharedHash }: Pick<Candidate, 'config' | 'sharedHash'>,
   loadedAtMs: number,
 ) {
-  return { hash: config.hash, sharedHash, loadedAtMs, mistakes: undefined }
+  return { hash: config.hash, sharedHash, loadedAtMs }
 }

@@ -7,7 +7,11 @@ export const mostLevels = 64
 /** The most aliases of a document. */
 const mostAliases = 10_000
 
+/** The most marks of a document: names, values, and signs between them. All are in memory at once, at up to 0.5 KB each. */
+const mostMarks = 400_000
+
 const tooDeep = `sections and lists are more than ${mostLevels} levels deep here: write them flatter`
+const tooManyMarks = `more than ${mostMarks} names, values and signs are in this text: write a shorter one`
 const tooManyAliases = `more than ${mostAliases} aliases are used here: write some of their values out`
 
 const collections = new Set(['block-map', 'block-seq', 'flow-collection'])
@@ -20,26 +24,22 @@ export function yamlDocument(text: string, lineCounter = new LineCounter()): Doc
   const tokens: CST.Token[] = []
   const parser = new Parser(lineCounter.addNewLine)
   lineCounter.addNewLine(0)
-  const compose = (tokens: readonly CST.Token[]): Document.Parsed[] =>
-    withoutStacks(() => {
-      const composer = new Composer({
-        lineCounter,
-        prettyErrors: false,
-        logLevel: 'error',
-        // The library compares each key with all before it.
-        uniqueKeys: false,
-      })
-      return [...composer.compose(tokens, true, text.length)]
-    })
-  let [aliases, before] = [0, '']
+  let [marks, aliases, levels, before] = [0, 0, 0, '']
   for (const symbol of new Lexer().lex(text)) {
     for (const token of parser.next(symbol)) tokens.push(token)
     // The text of a value comes behind a mark.
-    if (symbol.startsWith('*') && before !== CST.SCALAR) aliases++
+    if (before !== CST.SCALAR) {
+      if (symbol.startsWith('*')) aliases++
+      marks += weightOf(symbol)
+    }
     before = symbol
-    const excess = aliases > mostAliases ? tooManyAliases : levelsOf(parser) > mostLevels && tooDeep
-    if (excess) {
-      const document = firstOf(compose([]))
+    const above = levels
+    levels = levelsOf(parser)
+    // A section or a list has begun.
+    if (levels > above) marks += 2
+    const excess = excessOf(levels, marks, aliases)
+    if (excess !== undefined) {
+      const document = firstOf(composed([], 0, lineCounter))
       const { offset } = parser
       const at: [number, number] = [offset - symbol.length, offset]
       document.errors.push(new YAMLParseError(at, 'RESOURCE_EXHAUSTION', excess))
@@ -47,9 +47,9 @@ export function yamlDocument(text: string, lineCounter = new LineCounter()): Doc
     }
   }
   for (const token of parser.end()) tokens.push(token)
-  const composed = compose(tokens)
-  const document = firstOf(composed)
-  const [, another] = composed
+  const documents = composed(tokens, text.length, lineCounter)
+  const document = firstOf(documents)
+  const [, another] = documents
   document.errors = [...document.errors, ...withoutStacks(() => tieUp(document))]
   if (another) {
     const [start, end] = another.range
@@ -58,6 +58,39 @@ export function yamlDocument(text: string, lineCounter = new LineCounter()): Doc
     )
   }
   return document
+}
+
+function composed(
+  tokens: readonly CST.Token[],
+  end: number,
+  lineCounter: LineCounter,
+): Document.Parsed[] {
+  const composer = new Composer({
+    lineCounter,
+    prettyErrors: false,
+    logLevel: 'error',
+    // The library compares each key with all before it.
+    uniqueKeys: false,
+  })
+  return withoutStacks(() => [...composer.compose(tokens, true, end)])
+}
+
+/** How much memory a symbol takes, in marks: spaces and comments take little. */
+function weightOf(symbol: string): number {
+  if (symbol === '-' || symbol === '?') return 2
+  return /^[\s#]/.test(symbol) ? 0 : 1
+}
+
+/** Whether sections and lists are inside of each other on more levels than may be. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
+}
+
+function excessOf(levels: number, marks: number, aliases: number): string | undefined {
+  if (levels > mostLevels) return tooDeep
+  if (marks > mostMarks) return tooManyMarks
+  return aliases > mostAliases ? tooManyAliases : undefined
 }
 
 /** The sections and lists that are open. Above them may be a single value, below them is the document. */

@@ -1,4 +1,19 @@
-import { isMap, isScalar, visit, YAMLParseError, type Alias, type Document, type Node } from 'yaml'
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  visit,
+  YAMLParseError,
+  type Alias,
+  type Document,
+  type Node,
+} from 'yaml'
+
+/** The most values that all aliases of a document may stand for. */
+const mostUnfolded = 200_000
 
 /**
  * Ties each alias to the node that it stands for, and gives a mistake for each name that is twice in its section, and for
@@ -20,6 +35,25 @@ export function tieUp(document: Document): YAMLParseError[] {
     },
   })
   return mistakes
+}
+
+/** Whether the aliases of a document stand for so much that nobody should read it. */
+export function isHuge(document: Document): boolean {
+  const sizes = new Map<unknown, number>()
+  let unfolded = 0
+  // The node of an alias is before it, and isn't around it.
+  const sizeOf = (node: unknown): number => {
+    if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value)
+    let size = 1
+    if (isAlias(node)) {
+      size = sizes.get(node.resolve(document)) ?? 1
+      unfolded += size
+    } else if (isCollection(node)) for (const item of node.items) size += sizeOf(item)
+    if (isNode(node) && 'anchor' in node) sizes.set(node, size)
+    return size
+  }
+  sizeOf(document.contents)
+  return unfolded > mostUnfolded
 }
 
 function tie(alias: Alias, node: Node | undefined): void {

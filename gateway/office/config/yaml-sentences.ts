@@ -25,7 +25,8 @@ export function aliasesOfNothing(document: Document): Mistake[] {
       if (!isAlias(node)) {
         if (node.anchor !== undefined) anchors.add(node.anchor)
       } else if (!anchors.has(node.source)) {
-        mistakes.push({ offset: node.range?.[0] ?? 0, sentence: quoted(`*${node.source}`) })
+        const sentence = () => quoted(`*${node.source}`)
+        mistakes.push({ offset: node.range?.[0] ?? 0, sentence })
       }
     },
   })

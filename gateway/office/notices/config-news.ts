@@ -42,11 +42,12 @@ export class ConfigNews {
     outbox.turn({ subject, state: hash, by: id }, notice)
   }
 
-  refused(file: string, mistakes: readonly string[]): void {
+  /** Tells of a file's mistakes; `more` is the number of further ones. */
+  refused(file: string, mistakes: readonly string[], more = 0): void {
     const { outbox, clock, id } = this.#options
     const atMs = clock()
     const state = digest(mistakes)
-    const data = { file, mistakes: mistakes.slice(0, mostMistakes), count: mistakes.length }
+    const data = { file, mistakes: mistakes.slice(0, mostMistakes), count: mistakes.length + more }
     const notice = noticeOf({ type: 'config.refused', parts: [randomUUID()], atMs, data })
     outbox.turn({ subject: refusedSubject, state, by: id }, notice)
   }

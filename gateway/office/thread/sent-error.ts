@@ -27,6 +27,8 @@ export type SentError = Readonly<{
   headers?: Refusal['headers']
   /** The mistakes of a configuration. */
   mistakes?: readonly string[]
+  /** The number of further ones. */
+  more?: number
   /** The change that was made, but not written down. */
   what?: string
 }>
@@ -43,7 +45,8 @@ export function sentError(thrown: unknown): SentError {
     return { kind: 'NotWrittenDown', message, stack, what: thrown.what }
   }
   if (thrown instanceof ConfigError) {
-    return { kind: 'ConfigError', message, stack, mistakes: thrown.mistakes }
+    const { mistakes, more } = thrown
+    return { kind: 'ConfigError', message, stack, mistakes, more }
   }
   if (thrown instanceof KeyMistake) return { kind: 'KeyMistake', message, stack, code: thrown.code }
   if (!(thrown instanceof Refusal)) return { kind: 'other', message, stack }
@@ -57,12 +60,12 @@ export function errorFrom(error: SentError): Error {
 }
 
 function revived(error: SentError): Error {
-  const { kind, message, code = 'internal_error', headers, mistakes = [], what = '' } = error
+  const { kind, message, code = 'internal_error', headers, what = '' } = error
   if (kind === 'WrongInput') return new WrongInput(message)
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message)
   if (kind === 'StoreDamaged') return new StoreDamaged(message)
   if (kind === 'NotWrittenDown') return Object.assign(new NotWrittenDown(what, ''), { message })
-  if (kind === 'ConfigError') return new ConfigError(message, { mistakes })
+  if (kind === 'ConfigError') return new ConfigError(message, error)
   if (kind === 'KeyMistake') return new KeyMistake(message, code)
   return kind === 'Refusal' ? new Refusal(code, message, headers) : new Error(message)
 }

@@ -250,6 +250,27 @@ t.test('a posted text tells nothing of files, and waits for none', async (t) => 
   }
 })
 
+t.test(
+  'of many mistakes of the file a hundred are told, and how many more there are',
+  async (t) => {
+    const { ask, write } = await startAdmin(t, { thread: {} })
+    const wrong = Array.from({ length: 130 }, (_, i) => `x${i}: 1\n`).join('')
+    write((text) => text + wrong)
+    const reloaded = json(await ask('POST', '/admin/config/reload'))
+    t.match(reloaded['message'], /has no setting "x99"; .*; and 30 more\.$/)
+    t.match(json(await ask('GET', '/admin/config')), { mistakes: { length: 100 }, more: 30 })
+    t.match(json(await ask('GET', '/readyz')), { config: { mistakes: 130 } })
+    const yaml = { 'content-type': 'application/yaml' }
+    const text = `plans: { a: custom }\nroutes: []\n${wrong}`
+    const checked = json(await ask('POST', '/admin/config/check', text, yaml))
+    t.match(checked, { sound: false, mistakes: { length: 100 }, more: 30 })
+    write((text) => text.replace(wrong, ''))
+    const sound = json(await ask('POST', '/admin/config/reload'))
+    t.match(sound, { result: 'unchanged', mistakes: [] })
+    t.notOk('more' in sound)
+  },
+)
+
 t.test('a file that can’t be put in force is a conflict, in the form of every error', async (t) => {
   const { ask, write } = await startAdmin(t)
   t.match(json(await ask('POST', '/admin/config/reload')), { result: 'unchanged', mistakes: [] })

@@ -114,6 +114,21 @@ t.test('findings annotate the lines of a change at GitHub', async (t) => {
   t.match(await check(wrong, ['--format', 'gitlab']), { code: 2, out: /must be github/ })
 })
 
+t.test('of many mistakes a check tells a hundred, and how many more there are', async (t) => {
+  const plans = Array.from({ length: 130 }, (_, i) => `  p${i}: { perMinute: 6O, perDay: 60 }\n`)
+  const text = `plans:\n${plans.join('')}routes: []\n`
+  const { code, checked } = await checkJson(text)
+  t.equal(code, 2)
+  t.match(checked, { sound: false, mistakes: { length: 100 }, more: 30 })
+  const lines = (await check(text)).out.trimEnd().split('\n')
+  t.equal(lines.length, 101)
+  t.equal(lines[100], 'and 30 more')
+  const annotated = (await check(text, ['--format', 'github'])).out.trimEnd().split('\n')
+  t.equal(annotated.length, 101)
+  t.equal(annotated[100], '::error::and 30 more')
+  t.notMatch((await checkJson(wrong)).checked, { more: Number })
+})
+
 const variable = `plans:
   free: { perMinute: \${FREE}, perDay: 60 }
 routes: [ { path: /v1/*, upstream: animals, cost: \${COST:-5} } ]

@@ -36,6 +36,7 @@ const spellings: Readonly<Record<string, string>> = {
   'names of nothing in a line': filled(() => ':,', '{', '}'),
   'names that are lists': filled(() => '? [a]\n'),
   'a number cut by commas': filled(() => '000,', 'plans: {a: 1,', '}'),
+  'misspelled names': filled((i) => `perMinuet${name(i)}: 1\n`),
   aliases: filled(() => '*a,', 'a: &a 1\nx: [', ']'),
   anchors: filled((i) => `&${name(i)} 1,`, 'x: [', ']'),
   'anchors with aliases': filled((i) => `&${name(i)} 1,*${name(i)} ,`, 'x: [', ']'),
@@ -151,10 +152,81 @@ t.test('what has too many levels or aliases, or never ends, is told with its lin
   t.end()
 })
 
-t.test('of very many mistakes, the first thousand are told', (t) => {
-  const lines = mistakesIn(filled((i) => `x${i}:\n`)).split('\n')
-  t.equal(lines.length, 1_001)
-  t.equal(lines.at(-1), 'body:1001:1: there are more mistakes: mend these first')
+t.test('of very many mistakes, the first hundred in the file’s order are told', (t) => {
+  const wrong = (count: number, line: (i: number) => string): string =>
+    Array.from({ length: count }, (_, i) => line(i)).join('')
+  const variables = wrong(60, (i) => `  v${i}: "\${A}"\n`)
+  const unknown = wrong(90, (i) => `  x${i}: { perMinuet: 1, perDay: 2 }\n`)
+  const crossed = wrong(70, (i) => `  y${i}: { perMinute: 1, perDay: 2, shadow: { perDay: 3 } }\n`)
+  const rest =
+    'routes: [ { path: /*, upstream: a } ]\nupstreams: { a: { targets: [ "http://a" ] } }\n'
+  for (const [kinds, last] of [
+    [[variables, unknown, crossed], /^body:101:\d+: plans\.x39 has no setting "perMinuet"/],
+    [[crossed, variables, unknown], /^body:101:\d+: the environment variable A is not set/],
+    [[unknown, crossed, variables], /^body:101:\d+: plans\.y9\.shadow\.perDay /],
+  ] as const) {
+    const lines = mistakesIn(`plans:\n${kinds.join('')}${rest}`).split('\n')
+    t.equal(lines.length, 101)
+    t.match(lines[99], last)
+    t.equal(lines[100], 'and 120 more')
+  }
+  const lines = mistakesIn(
+    `plans: { a: custom }\nroutes: []\n${wrong(100, (i) => `x${i}:\n`)}`,
+  ).split('\n')
+  t.equal(lines.length, 100)
+  t.match(lines[99], /^body:102:1: the file has no setting "x99"/, 'a hundred are all told')
+  t.match(mistakesIn(filled(() => 'a: 1\n')), /: a is written twice\nand 13,\d\d\d more$/)
+  t.match(mistakesIn(filled(() => '*a,', 'x: [', ']')), /in quotes: '\*a'|more than 10000/)
+  t.end()
+})
+
+t.test('of very many warnings, the first hundred are told', (t) => {
+  const plans = Array.from({ length: 150 }, (_, i) => `p${i}: { perMinute: 9, perDay: 3 }`)
+  const rest =
+    'routes: [ { path: /*, upstream: a } ]\nupstreams: { a: { targets: [ "http://a" ] } }\n'
+  const { warnings } = previewConfig(`plans: { ${plans.join(', ')} }\n${rest}`, {}, 'body')
+  t.equal(warnings.length, 101)
+  t.match(warnings[0], /^body:1:\d+: warning: plans\.p0\.perMinute is never reached/)
+  t.equal(warnings[100], 'and 50 more warnings')
+  t.end()
+})
+
+t.test('a name as long as the file isn’t quoted as a whole', (t) => {
+  const lines = mistakesIn(filled((i) => `? ${'a'.repeat(12_000)}${i}\n: 1\n`)).split('\n')
+  t.equal(lines.length, 8)
+  t.ok(lines.every(({ length }) => length < 2_100))
+  t.end()
+})
+
+t.test('a text that takes too much memory is refused before it is read', (t) => {
+  const most = 2 ** 20
+  const long = (part: string, head: string, tail: string): string =>
+    head + part.repeat(Math.floor((most - head.length - tail.length) / part.length)) + tail
+  for (const text of [
+    long('a,', 'x: [', ']'),
+    long('- a\n', 'x:\n', ''),
+    long(':,', '{', '}'),
+    long('- - - - - - - - - - - -\n', 'x:\n', ''),
+    long('{a: {b: {c: {}}}}, ', 'x: [', ']'),
+  ]) {
+    const lines = mistakesIn(text)
+    t.match(lines, /^body:\d+:\d+: more than 400000 names, values and signs are in this text/)
+  }
+  const plans = Array.from(
+    { length: 28_000 },
+    (_, i) => ` p${i}: {perMinute: ${i + 1}, perDay: 9}\n`,
+  )
+  t.notMatch(mistakesIn(`plans:\n${plans.join('')}`), /more than/, 'a megabyte of plans is read')
+
+  const used = (times: number, size: number): string =>
+    `a: &a [${'1,'.repeat(size)}1]\nx: [${'*a,'.repeat(times - 1)}*a]\n`
+  t.match(mistakesIn(used(90, 3_000)), /^body:1:1: YAML aliases expand to too much data$/)
+  t.notMatch(mistakesIn(used(50, 3_000)), /too much/)
+  const nested = Array.from(
+    { length: 9 },
+    (_, i) => `b${i + 1}: &b${i + 1} [*b${i},*b${i},*b${i}]\n`,
+  )
+  t.match(mistakesIn(`b0: &b0 [${'1,'.repeat(99)}1]\n${nested.join('')}`), /too much data$/)
   t.end()
 })
 

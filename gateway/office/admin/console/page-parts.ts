@@ -41,6 +41,11 @@ export function aged<Data>(
   `
 }
 
+/** Sentences, and the number of those that aren't told. */
+export function withMore(sentences: readonly string[], more = 0): readonly string[] {
+  return more === 0 ? sentences : [...sentences, `and ${count(more)} more`]
+}
+
 export function failure({ message }: Pick<ApiError, 'message'>) {
   return html`<p class="banner bad" role="alert">${message}</p>`
 }

@@ -40,7 +40,8 @@ export type World = Readonly<{
  */
 export function contradictionsIn(
   document: ConfigDocument,
-  others: readonly Mistake[],
+  /** The offsets of all other mistakes. */
+  others: ReadonlySet<number>,
   world: World,
 ): Mistake[] {
   const written = section(document.knownValues())
@@ -49,12 +50,15 @@ export function contradictionsIn(
   const at = ({ path, sentence, isWarning = false }: Remark): Mistake => ({
     offset: document.places.offsetOf(path),
     path,
-    sentence: `${nameOf(path)} ${sentence}`,
+    sentence: () => `${nameOf(path)} ${sentence}`,
     isWarning,
   })
   const entries = entriesIn(file)
   const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
-  const areRoutesSound = !document.places.hasOneIn(['routes'], [...others, ...ofRoutes])
+  const areRoutesSound = !document.places.hasOneIn(
+    ['routes'],
+    [...others, ...ofRoutes.map(({ offset }) => offset)],
+  )
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
     ...addressRemarks(file, written, quote, world.adminToken),

@@ -14,7 +14,7 @@ import { unknownExtensions } from './unknown-extensions.ts'
 export const checkConfig = operation({
   name: 'config check',
   at: ['POST /admin/config/check'],
-  summary: 'Check a configuration; exit code 2 with every mistake if it has any',
+  summary: 'Check a configuration; exit code 2 with its mistakes if it has any',
   details:
     'FILE may be - for standard input. For a CI: --json prints mistakes and warnings with file, line, column, place and message, ' +
     'whatever was found; --format github prints them as annotations. Where the variables of production aren’t set, --unset ok ' +
@@ -57,7 +57,7 @@ export const checkConfig = operation({
   run: async (context, { file, impact: days, format, unset }) => {
     const { config, examine, stores, clock, flush, operator } = context
     const inForce = await context.inForce?.()
-    const { preview, mistakes } = await examine(file)
+    const { preview, mistakes, more } = await examine(file)
     const unknown = preview ? await unknownExtensions(context, preview) : []
     const ofStore = preview ? await storeWarnings(context) : []
     const findings: Finding[] = [...(preview?.findings ?? []), ...unknown, ...ofStore]
@@ -65,6 +65,7 @@ export const checkConfig = operation({
       file: file.name,
       shown: preview?.shown,
       mistakes,
+      more,
       found: findings,
       format,
       unset,
@@ -89,10 +90,10 @@ export const checkConfig = operation({
     const impact = await impactOf(stores(), config.plans, plans, range)
     return { ...checked, compared: { ...compared, impact } }
   },
-  json: ({ file, mistakes, found, unset, compared }) => {
+  json: ({ file, mistakes, more, found, unset, compared }) => {
     if (compared === undefined) return checkJson(file, found, unset && [])
     const warnings = found.map(findingLine)
-    return { sound: mistakes.length === 0, mistakes, warnings, ...compared }
+    return { sound: mistakes.length === 0, mistakes, more, warnings, ...compared }
   },
   text: ({ file, shown, found, format }) =>
     findingsText(found, format) + (shown ? soundText(file, shown, []) : ''),

@@ -1,3 +1,4 @@
+import { withMore } from '../../../../shared/and-more.ts'
 import { contextLines } from '../../config/edit/unified-diff.ts'
 import { newSettings } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
@@ -24,8 +25,10 @@ export const editConfig = ofGateway({
     const { text, ...edited } = await reloader.desk('edit', set, mayRead ? contextLines : 0)
     return { file, hash, ...(mayRead ? { text } : {}), ...edited }
   },
-  text: ({ diff, mistakes, warnings }) =>
-    [...mistakes, ...warnings, diff.trimEnd() || 'This changes nothing.'].join('\n'),
+  text: ({ diff, mistakes, more, warnings }) =>
+    [...withMore(mistakes, more), ...warnings, diff.trimEnd() || 'This changes nothing.'].join(
+      '\n',
+    ),
 })
 
 export type EditedConfig = AnswerOf<typeof editConfig>

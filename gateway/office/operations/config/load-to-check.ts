@@ -1,7 +1,8 @@
+import { andMore } from '../../../../shared/and-more.ts'
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { ConfigError } from '../../config/config-error.ts'
-import { findingLine, type Finding } from '../../config/finding.ts'
+import { findingLine, furtherFinding, type Finding } from '../../config/finding.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Environment } from '../../config/variables.ts'
 import { WrongInput } from '../../wrong-input.ts'
@@ -36,8 +37,10 @@ export async function loadToCheck(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const findings = error.findings.length > 0 ? error.findings : [wholeOf(name, error)]
-    const text = format && findingsText(findings, format).trimEnd()
-    return { json: checkJson(name, findings), text, error }
+    const { more } = error
+    const all = more === 0 ? findings : [...findings, furtherFinding(andMore(more), false)]
+    const text = format && findingsText(all, format).trimEnd()
+    return { json: { ...checkJson(name, findings), more: more || undefined }, text, error }
   }
 }
 

@@ -14,7 +14,7 @@ export const reloadConfig = ofGateway({
   run: async ({ reloader, by }) => {
     const result = await reloader.reload(by)
     if (result !== 'refused') return inForce(reloader, { result })
-    const mistakes = mistakesIn(reloader.state).join('; ')
+    const mistakes = mistakesIn(reloader.state)
     throw new KeyMistake(
       `the file is refused, and the configuration before stays in force: ${mistakes}`,
       'conflict',

@@ -1,3 +1,4 @@
+import { withMore } from '../../../../shared/and-more.ts'
 import { timeText } from '../../../../shared/times.ts'
 import type { ConfigDesk } from '../../config/desk.ts'
 import type { ConfigState, Reloader } from '../../config/reload.ts'
@@ -28,6 +29,8 @@ type State = Readonly<{
   hash: string
   loadedAt: string
   mistakes: readonly string[]
+  /** The number of further mistakes, if there are any. */
+  more?: number | undefined
 }>
 
 /** The configuration in force, and the mistakes of the file as it is now. */
@@ -40,21 +43,25 @@ export async function inForce<Beside extends object>(
 ): Promise<Written<Beside & ConfigInForce>> {
   const { file, hash, loadedAtMs } = state
   const loadedAt = new Date(loadedAtMs).toISOString()
-  const own: State = { file, hash, loadedAt, mistakes: mistakesIn(state) }
+  const mistakes = state.mistakes?.split('\n') ?? []
+  const own: State = { file, hash, loadedAt, mistakes, more: state.more }
   return new Written(await desk('writtenView', { ...beside, ...own }))
 }
 
-/** The mistakes of a file that isn't in force. */
-export function mistakesIn({ mistakes }: ConfigState): readonly string[] {
-  return mistakes?.split('\n') ?? []
+/** The mistakes of a file that isn't in force, in a sentence. */
+export function mistakesIn({ mistakes = '', more }: ConfigState): string {
+  return withMore(mistakes.split('\n'), more).join('; ')
 }
 
 /** The file and time of the configuration in force, and the mistakes that keep a later one out. */
-export function stateText({ file, hash, loadedAt, mistakes, warnings }: ConfigInForce): string {
+export function stateText(inForce: ConfigInForce): string {
+  const { file, hash, loadedAt, mistakes, more, warnings } = inForce
   const since = timeText(Date.parse(loadedAt))
   return [
     ...warnings,
     `The gateway uses ${file} (${hash}), since ${since}.`,
-    ...(mistakes.length > 0 ? ['It refuses the file as it is now:', ...mistakes] : []),
+    ...(mistakes.length > 0
+      ? ['It refuses the file as it is now:', ...withMore(mistakes, more)]
+      : []),
   ].join('\n')
 }

@@ -1,3 +1,4 @@
+import { withMore } from '../../../../shared/and-more.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { replaceFile, writtenText } from '../../config/replace-file.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
@@ -40,7 +41,7 @@ export const saveConfig = ofGateway({
     const text = file.read()
     const result = await reloader.save(by, () => write(context, text, over))
     if (result !== 'refused') return inForce(reloader, { result })
-    const mistakes = mistakesIn(reloader.state).join('; ')
+    const mistakes = mistakesIn(reloader.state)
     throw new KeyMistake(
       `the file is saved but refused, and the configuration before stays in force: ${mistakes}`,
       'conflict',
@@ -87,7 +88,7 @@ async function requireGood({ reloader }: GatewayContext, text: string): Promise<
     await reloader.requireChangeable(await reloader.desk('check', text))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const why = error.mistakes.length > 0 ? error.mistakes.join('; ') : error.message
+    const why = withMore(error.mistakes, error.more).join('; ') || error.message
     throw new KeyMistake(`nothing was saved: ${why}`)
   }
 }

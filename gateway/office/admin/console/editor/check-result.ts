@@ -1,5 +1,6 @@
+import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { failure, table } from '../page-parts.ts'
+import { failure, table, withMore } from '../page-parts.ts'
 import { shown } from '../settings.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'
 import { patch } from './patch.ts'
@@ -19,14 +20,14 @@ export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }
 export function CheckResult({ checked, go }: { checked: Checked; go: (place: Place) => void }) {
   const { result, error } = checked
   if (!result) return failure({ message: error ?? '' })
-  const { sound, mistakes, warnings, differences, diff = '' } = result
+  const { sound, mistakes, more = 0, warnings, differences, diff = '' } = result
   if (!sound) {
-    const heading =
-      mistakes.length === 1 ? 'It has a mistake:' : `It has ${mistakes.length} mistakes:`
+    const all = mistakes.length + more
+    const heading = all === 1 ? 'It has a mistake:' : `It has ${count(all)} mistakes:`
     return html`
       <div class="banner bad" role="alert">
         <p>${heading}</p>
-        ${listOf(mistakes, go)}
+        ${listOf(withMore(mistakes, more), go)}
       </div>
       ${diff !== '' && patch(diff)}
     `

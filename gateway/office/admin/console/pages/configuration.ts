@@ -4,7 +4,7 @@ import { useData } from '../data.ts'
 import type { KeptDraft } from '../editor/draft.ts'
 import { Editor } from '../editor/editor.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, page, table, time, withMore } from '../page-parts.ts'
 import type { FleetView } from '../../../fleet/view.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 
@@ -21,7 +21,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
     'tollgate config running · tollgate gateways · tollgate config save FILE --over HASH',
     aged(
       config,
-      ({ file, hash, loadedAt, mistakes, warnings, saving, unsavable }) => html`
+      ({ file, hash, loadedAt, mistakes, more, warnings, saving, unsavable }) => html`
         <p>
           This gateway goes by <code>${file}</code> (<code>${hash}</code>) since ${time(loadedAt)}.
         </p>
@@ -31,7 +31,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
           html` <div class="banner bad" role="alert">
             <p>The file as it is now is refused, and the one before stays in force:</p>
             <ul>
-              ${mistakes.map((mistake) => html`<li><code>${mistake}</code></li>`)}
+              ${withMore(mistakes, more).map((each) => html`<li><code>${each}</code></li>`)}
             </ul>
           </div>`
         }

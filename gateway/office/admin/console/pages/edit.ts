@@ -4,7 +4,7 @@ import { patch } from '../editor/patch.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { failure } from '../page-parts.ts'
+import { failure, withMore } from '../page-parts.ts'
 import type { EditedConfig } from '../../../operations/config/edit.ts'
 
 type Props = Readonly<{
@@ -37,11 +37,11 @@ export function Edit({ set, session, watch }: Props) {
   if (session.role !== 'all') return null
   if (error !== undefined) return failure({ message: error })
   if (!edited) return null
-  const { file, diff, mistakes, warnings, text, hash } = edited
+  const { file, diff, mistakes, more, warnings, text, hash } = edited
   if (diff === '') return html`<p class="quiet">${file} says so already.</p>`
   return html`
     <h3>The change of ${file}</h3>
-    ${mistakes.map((mistake) => html`<p class="banner bad">${mistake}</p>`)}
+    ${withMore(mistakes, more).map((each) => html`<p class="banner bad">${each}</p>`)}
     ${warnings.map((warning) => html`<p class="banner">${warning}</p>`)} ${patch(diff)}
     <div class="tools">
       <${CopyButton} key=${diff} text=${diff} label="Copy the patch" />
