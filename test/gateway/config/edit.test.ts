@@ -194,6 +194,14 @@ const changes: readonly (readonly [
   ['a:\n  # why\n  b: 1\n  # more\n  c: 2\n', 'a', 2, /^a has comments inside/],
   ['a:\n  b: 1\n  c: 2\nd: 1\n', 'a', 'custom', 'a: custom\nd: 1\n'],
   ['a: 1\n', 'a..b', 2, /^"a\.\.b" isn't the place of a setting/],
+  ['b: 1\n', `a${'.c'.repeat(19)}`, 2, `b: 1\na: ${'{ c: '.repeat(19)}2${' }'.repeat(19)}\n`],
+  ['b: 1\n', `a${'.c'.repeat(20)}`, 2, /^"a[.c]+…?" has 21 levels; a place has at most 20$/],
+  [
+    'b: 1\n',
+    `a${'[0]'.repeat(20_000)}`,
+    2,
+    /^"a[[0\]]+…" has 20001 levels; a place has at most 20$/,
+  ],
   ['a: 1\n', '__proto__.b', 2, 'a: 1\n__proto__: { b: 2 }\n'],
   ['a: 1\n', 'constructor', 2, 'a: 1\nconstructor: 2\n'],
 ]
@@ -205,6 +213,8 @@ t.test('a setting is written where it belongs, or a sentence says why it is not'
     if (typeof after === 'string') t.equal(edited, after, what)
     else t.match(edited instanceof WrongInput ? edited.message : edited, after, what)
   }
+  const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+  t.match(tried('a: 1\n', 'a', deep), { message: 'the value of a has more than 64 levels' })
   t.equal(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null }), 'b: { c: 1, d: 2 }\n', 'several')
   t.notOk('b' in {}, 'no prototype has got a member')
   t.end()

@@ -2,7 +2,7 @@ import type { Document } from 'yaml'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
-import { yamlDocument } from '../yaml-document.ts'
+import { isDeeper, mostLevels, yamlDocument } from '../yaml-document.ts'
 import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'
 import { isNothing, spotOf } from './spot.ts'
 import { WrongInput } from '../../wrong-input.ts'
@@ -34,6 +34,9 @@ type Written = Readonly<{ text: string; document: Document.Parsed }>
 
 function withSetting(written: Written, setting: string, value: unknown): Written {
   const { text, document } = written
+  if (isDeeper(value, mostLevels)) {
+    throw new WrongInput(`the value of ${setting} has more than ${mostLevels} levels`)
+  }
   const spot = spotOf(document, text, setting)
   if (value === null && spot.missing.length > 0) {
     throw new WrongInput(`${setting} isn't written in the file`)

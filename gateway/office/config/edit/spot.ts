@@ -4,6 +4,9 @@ import type { Path } from '../mistake.ts'
 import type { Spot } from './splice.ts'
 import { WrongInput } from '../../wrong-input.ts'
 
+/** The most levels of a place: no setting has half as many. */
+const mostSteps = 20
+
 /** Follows a place through the file, as far as it is written. */
 export function spotOf(document: Document.Parsed, text: string, setting: string): Spot {
   if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(setting)) {
@@ -13,6 +16,10 @@ export function spotOf(document: Document.Parsed, text: string, setting: string)
   }
   const used = aliasesIn(document)
   let rest = stepsOf(setting)
+  if (rest.length > mostSteps) {
+    const place = JSON.stringify(`${setting.slice(0, 60)}…`)
+    throw new WrongInput(`${place} has ${rest.length} levels; a place has at most ${mostSteps}`)
+  }
   let spot: Spot = { node: document.contents, missing: [], path: [], parent: null, index: -1 }
   for (;;) {
     requireOwn(spot, used, text)
