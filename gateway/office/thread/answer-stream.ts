@@ -21,17 +21,26 @@ export async function answerOver(port: MessagePort, why: Why): Promise<Buffer | 
   throw first?.is === 'error' ? errorFrom(first.error) : await why()
 }
 
-/** The value that comes through a port; rejects as `answerOver` does. */
-export async function valueOver(port: MessagePort, why: Why): Promise<unknown> {
-  const first = await firstOver(port)
+/** The value that comes through a port; rejects as `answerOver` does. `why` hears whether the thread had begun. */
+export async function valueOver(
+  port: MessagePort,
+  why: (hasBegun: boolean) => ReturnType<Why>,
+): Promise<unknown> {
+  let hasBegun = false
+  const first = await firstOver(port, () => (hasBegun = true))
   port.close()
   if (first?.is === 'value') return first.value
-  throw first?.is === 'error' ? errorFrom(first.error) : await why()
+  throw first?.is === 'error' ? errorFrom(first.error) : await why(hasBegun)
 }
 
-async function firstOver(port: MessagePort): Promise<ThreadAnswer | undefined> {
+async function firstOver(port: MessagePort, begun?: () => void): Promise<ThreadAnswer | undefined> {
   const message = await new Promise<unknown>((resolve) => {
-    port.once('message', resolve)
+    const hear = (message: unknown): void => {
+      if ((message as { is?: unknown }).is === 'begun') return begun?.()
+      port.off('message', hear)
+      resolve(message)
+    }
+    port.on('message', hear)
     port.once('close', () => resolve(undefined))
   })
   return message === undefined ? undefined : answerFrom(message)

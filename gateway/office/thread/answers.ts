@@ -45,6 +45,7 @@ async function answer(asked: Asked, room: Room): Promise<void> {
       return tell({ is: 'value', value })
     }
     const { name, given } = asked.desk
+    tell({ is: 'begun' })
     tell({ is: 'value', value: await askHere(room.desk)(name, ...(given as [never, never])) })
   } catch (error) {
     tell({ is: 'error', error: sentError(error) })

@@ -71,9 +71,10 @@ const askedSchema = Type.Union([
 
 /**
  * A message with an answer: all of it, as a text or a value, a piece, after which the thread waits until it is asked for more, or the end of the
- * pieces.
+ * pieces. The desk's answer comes after a message that it has begun.
  */
 export type ThreadAnswer =
+  | Readonly<{ is: 'begun' }>
   | Readonly<{ is: 'whole' | 'piece'; text: Uint8Array<ArrayBuffer> }>
   | Readonly<{ is: 'value'; value: unknown }>
   | Readonly<{ is: 'end' }>
@@ -81,7 +82,7 @@ export type ThreadAnswer =
 
 const answerSchema = Type.Union([
   Type.Object({ is: Type.Enum(['whole', 'piece']), text: Type.Object({}) }),
-  Type.Object({ is: Type.Enum(['value', 'end']) }),
+  Type.Object({ is: Type.Enum(['begun', 'value', 'end']) }),
   Type.Object({
     is: Type.Literal('error'),
     error: Type.Object({ kind: Type.Enum([...sentKinds]), message: Type.String() }),
