@@ -11,14 +11,11 @@ export type JsonObject = Readonly<{
 /** The most levels of objects and lists in a body, the outermost one included. */
 const mostLevels = 32
 
-/** The most names of members in a body, at all levels. */
-const mostNames = 1_000
-
 /**
  * Reads a JSON text whose top level is an object. Throws a `SyntaxError` with a sentence for the
- * sender if the text isn't JSON, isn't an object, has too many levels or names, or names a member twice.
+ * sender if the text isn't JSON, isn't an object, has too many levels, or names a member twice.
  *
- * Walks the text before `JSON.parse`, which takes long for many brackets or names. The members found on the way are used only if
+ * Walks the text before `JSON.parse`, which takes long for many brackets. The members found on the way are used only if
  * the text is valid JSON.
  */
 export function parseJsonObject(text: string): JsonObject {
@@ -58,7 +55,7 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 /** The texts of the outermost object's members: quoted names, and values. */
 function membersIn(text: string): [name: string, value: string][] {
   const members: [string, string][] = []
-  let [levels, names] = [0, 0]
+  let levels = 0
   let name = ''
   let valueAt = -1
   walkJson(text, (code, from, end) => {
@@ -69,7 +66,6 @@ function membersIn(text: string): [name: string, value: string][] {
         throw new SyntaxError(`The body has more than ${mostLevels} levels of objects and lists.`)
       }
     } else if (code === colon) {
-      if (++names > mostNames) throw new SyntaxError(`The body has more than ${mostNames} names.`)
       if (levels === 1 && valueAt < 0) valueAt = end
     } else {
       if (levels === 1 && valueAt >= 0) {

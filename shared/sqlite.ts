@@ -82,7 +82,8 @@ function open(file: string, { tables, format, busyTimeoutMs }: SqliteOptions): S
   if (file !== ':memory:') makePrivate(file)
   const database = new Sqlite(file, { timeout: openTimeoutMs })
   try {
-    const fault = formatFault(database, format)
+    // In one step: another process may make the tables meanwhile.
+    const fault = database.transaction(formatFault).deferred(database, format)
     if (fault !== undefined) throw new Error(fault)
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = FULL')

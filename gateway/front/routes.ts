@@ -12,6 +12,7 @@ import { notAllowed } from './forwarding/refusals.ts'
 import { rewriter } from './forwarding/rewrite.ts'
 import type { Forward } from './forwarding/route-forwarding.ts'
 import { byShape, pathFinder } from './http/path-finder.ts'
+import { readingsOf } from './http/paths.ts'
 import {
   ownEndpoints,
   takeShortTexts,
@@ -63,7 +64,7 @@ export type ChangeRoutes = (
 type Answering = {
   endpoints: readonly OwnEndpoint[]
   paths: readonly PathRoutes[]
-  find: (path: string) => PathRoutes | undefined
+  find: (path: string, method: string) => GuardedRoute | undefined
 }
 
 /** Adds the routes of a configuration, and the endpoints at which the gateway itself answers. */
@@ -170,8 +171,8 @@ function doorsTo(inForce: Answering): ProxyRoute[] {
     methods: routes.methods,
     routeOf(request) {
       const path = pathOf(request)
-      const read = path.includes('%') ? inForce.find(path) : undefined
-      return (read ?? inForce.paths[i] ?? routes).routeOf(request.method)
+      const read = path.includes('%') ? inForce.find(path, request.method) : undefined
+      return read ?? (inForce.paths[i] ?? routes).routeOf(request.method)
     },
   }))
 }
@@ -183,10 +184,23 @@ function leniently(
 ): Answering['find'] {
   const placed = paths.map((routes) => ({
     path: ignoresCase ? routes.path.toLowerCase() : routes.path,
-    routes,
+    routeOf: routes.routeOf,
   }))
-  const find = pathFinder(placed)
-  return (path) => find(readingsOf(path)[0])?.routes
+  return routeFinder(pathFinder(placed), readingsOf)
+}
+
+/** Finds the route of a request, at the price of the dearest that a reading of its path leads to. */
+function routeFinder(
+  find: (reading: string) => Pick<PathRoutes, 'routeOf'> | undefined,
+  readingsOf: Lenience['readingsOf'],
+): Answering['find'] {
+  return (path, method) => {
+    const [first, ...others] = readingsOf(path)
+    const route = find(first)?.routeOf(method)
+    if (!route || others.length === 0) return route
+    const costs = others.map((reading) => find(reading)?.routeOf(method).cost ?? 0)
+    return { ...route, cost: Math.max(route.cost, ...costs) }
+  }
 }
 
 /** One door for everything: adding each path to Fastify's router, once for each method, took two thirds of a reload. */
@@ -201,12 +215,12 @@ function doorToAll(
     const route = outside(() => notAllowed(methods), 0)
     return { path, methods, routeOf: () => route }
   })
-  const find = pathFinder([...rest, ...paths])
+  const find = routeFinder(pathFinder([...rest, ...paths]), readingsOf)
   const nowhere = outside(nothingThere, 1)
   return {
     url: '*',
     methods: [],
-    routeOf: (request) => find(pathOf(request))?.routeOf(request.method) ?? nowhere,
+    routeOf: (request) => find(pathOf(request), request.method) ?? nowhere,
   }
 }
 

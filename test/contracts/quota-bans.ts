@@ -135,6 +135,15 @@ export function bansContract(t: Test, tried: TriedStore): void {
         t.match(await ask(quota, asked), { verdict: 'banned', bans: true }, `${cost} points`)
       }
     })
+    t.test('of an earlier minute, a refusal begins no episode', async (t) => {
+      const quota = newName()
+      setTime(start)
+      t.equal(await verdicts(quota, 2, bans), 'admitted refused')
+      setTime(start + minuteMs)
+      t.equal(await verdicts(quota, 1, { ...bans, key: 'other' }), 'admitted')
+      t.match(await verdicts(quota, 9, bans), /^refused( refused){8}$/, 'it had waited')
+      t.match(await ask(quota, bans), { strikes: 0 })
+    })
     t.test('count within a time from the first one on', async (t) => {
       const quota = newName()
       const hourly = { ...bans, bans: { ...rules, withinMs: 20_000 } }

@@ -179,7 +179,7 @@ function modelStep(m: Model, cost: number, limits: Limits, now: number): string 
     return 'admitted'
   }
   if (full.some(({ name }) => name !== 'second' && name !== 'minute')) return 'refused'
-  m.refused ||= now
+  if (Math.floor(m.refused / 60_000) !== Math.floor(now / 60_000)) m.refused = now
   if (now - m.refused <= rules.graceMs) return 'refused'
   if (now - m.since >= rules.withinMs) Object.assign(m, { strikes: 0, since: now })
   if (++m.strikes < rules.strikes) return 'refused'

@@ -5,6 +5,7 @@ import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { dayMs } from '../../shared/windows.ts'
 import { CachedRefusals, type DecisiveTerms } from '../../gateway/front/limits/cached-refusals.ts'
+import { decisiveWindow } from '../../gateway/front/limits/headers.ts'
 import { noLimits } from '../../gateway/front/limits/limits.ts'
 import { operationPart } from '../../gateway/front/limits/parts.ts'
 import { Quotas } from '../../gateway/front/limits/quotas.ts'
@@ -216,6 +217,17 @@ t.test('a long window that is used up costs one question a second, and is no str
   t.equal(await flood(more), 1, 'an operation, too')
   const other = { ...more, parts: [operationPart('others', exports)] }
   t.equal(await ask(one, other), 'admitted', 'but no other one')
+  const month = { ...noLimits, perMonth: 1 }
+  const both = {
+    ...{ limits: { perMinute: 99, perDay: 6 }, bans: usualBans },
+    parts: [operationPart('m', month)],
+  }
+  t.equal(await ask(one, both), 'admitted')
+  now += 1_000
+  t.equal(await ask(one, { ...both, parts: undefined }), 'refused', 'the day is used up, too')
+  const longest = await one?.decide(asker, both, 1)
+  const shown = longest && decisiveWindow(longest, both.limits)?.window.name
+  t.equal(shown, 'month', 'a part that isn’t in memory may refuse for longer')
   now = day + dayMs - 1
   t.equal(await ask(two), 'refused')
   now = day + dayMs

@@ -155,7 +155,7 @@ t.test('of the paths that fit a request, the one with the more exact segment is 
     ['*', undefined],
     ['http://host/a', undefined],
   ] as const) {
-    t.equal(find(path)?.path, expected, path)
+    t.equal(find(readingsOf(path)[0])?.path, expected, path)
   }
   t.end()
 })

@@ -10,7 +10,7 @@ import { others, readers, type Reader } from '../support/readers.ts'
 const mostTimes = 5
 
 /** What takes less is compared as this: it would be lost in the noise of a busy machine. */
-const leastMs = 0.05
+const leastMs = 0.1
 
 /** Texts that, repeated, take long in one reader or another: marks alone and together, open ones, names that begin again. */
 const units = [

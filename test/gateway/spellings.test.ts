@@ -6,7 +6,12 @@ import { startGateway, startUpstream, type Gateway } from '../support/gateway.ts
 import { json, type Answer, type Call } from '../support/http.ts'
 
 /** The paths that every spelling is of, and what a request to each costs in points. */
-const paths = { '/v1/exports/ann@x': 1, '/v1/a,b': 7, '/v1/größe/kiwi+1': 3 } as const
+const paths = {
+  '/v1/exports/ann@x': 1,
+  '/v1/exports/5\u2028': 1,
+  '/v1/a,b': 7,
+  '/v1/größe/kiwi+1': 3,
+} as const
 const settings = `plans:
   free:
     perMinute: unlimited
@@ -95,7 +100,7 @@ async function holdAlike(
       }
     }
   }
-  t.ok(reached > 100, `${reached} of 180 spellings reached the backend`)
+  t.ok(reached > 100, `${reached} of 240 spellings reached the backend`)
 }
 
 t.test('in the process, all spellings of a path are counted and restricted alike', async (t) => {
@@ -103,17 +108,20 @@ t.test('in the process, all spellings of a path are counted and restricted alike
   await holdAlike(t, gateway, gateway.call, {})
 })
 
-const lenients: Record<string, [Lenient, string?]> = {
+/** The options of a router, the prefix of the scope, and how requests begin. */
+const lenients: Record<string, [Lenient, string?, string?]> = {
   strict: [{}],
   'that ignores case': [{ caseSensitive: false }],
   'that ignores a slash at the end': [{ ignoreTrailingSlash: true }],
   'that ends paths at a semicolon': [{ useSemicolonDelimiter: true }],
+  'below a prefix with a parameter': [{}, '/:tenant', '/acme'],
+  'below a prefix that ends with a slash': [{}, '/api/', '/api'],
   'that ignores all of it, below a prefix': [
     { caseSensitive: false, ignoreTrailingSlash: true, useSemicolonDelimiter: true },
     '/api',
   ],
 }
-for (const [name, [routerOptions, prefix = '']] of Object.entries(lenients)) {
+for (const [name, [routerOptions, prefix = '', begins = prefix]] of Object.entries(lenients)) {
   t.test(`in an app with a router ${name}, too`, async (t) => {
     const gateway = await start(t)
     const app = Fastify({ routerOptions })
@@ -130,7 +138,7 @@ for (const [name, [routerOptions, prefix = '']] of Object.entries(lenients)) {
         text: answer.body,
       }
     }
-    await holdAlike(t, gateway, call, routerOptions, prefix)
+    await holdAlike(t, gateway, call, routerOptions, begins)
   })
 }
 
@@ -164,3 +172,20 @@ t.test(
     t.equal((await call('GET', '/v1/a%40b', undefined, restricted.headers)).status, 200)
   },
 )
+
+t.test('a route that a backend may read in a path is paid for', async (t) => {
+  const { call, key, upstream } = await startGateway(t, {
+    routes:
+      '[ { path: /v1/dear, upstream: animals, cost: 7 }, { path: /v1/*, upstream: animals } ]',
+  })
+  const { headers } = await key()
+  for (const [path, remaining] of [
+    ['/v1/dear%23x', 53],
+    ['/v1/dear%3Fx', 46],
+    ['/v1/cheap%3Fx', 45],
+  ] as const) {
+    const answer = await call('GET', path, undefined, headers)
+    t.equal(answer.headers['x-ratelimit-remaining'], String(remaining), path)
+    t.equal(upstream.seen.at(-1)?.url, path)
+  }
+})

@@ -1,5 +1,5 @@
 import type { Route } from '../config/config.ts'
-import { fixedPart } from './rewrite.ts'
+import { fixedPart } from '../http/paths.ts'
 
 /**
  * The `Location` of a backend's answer for the caller: the backend's own addresses become the gateway's. `host` is the

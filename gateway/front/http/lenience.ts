@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { readingsOf } from './paths.ts'
+import { fixedPart, readingsOf, replacer } from './paths.ts'
 
 /** The reading of paths by a router: patterns are held against what it takes a path for. */
 export type Lenience = Readonly<{
@@ -20,8 +20,10 @@ export function lenienceOf({ initialConfig, prefix }: FastifyInstance): Lenience
   const steps: ((path: string) => string)[] = []
   // As the router does: not by an expression, which knows of fewer letters.
   if (!caseSensitive) steps.push((path) => path.toLowerCase())
-  if (ignoreTrailingSlash) steps.push((path) => path.replace(/(?<=.)\/$/, ''))
-  if (prefix !== '') steps.push((path) => path.slice(prefix.length) || '/')
+  if (ignoreTrailingSlash)
+    steps.push((path) => (path.endsWith('/') && path !== '/' ? path.slice(0, -1) : path))
+  const fixed = fixedPart(prefix)
+  if (fixed !== '') steps.push(replacer(fixed, ''))
   const plain = (path: string): string => steps.reduce((rest, step) => step(rest), path)
   if (steps.length === 0 && !useSemicolonDelimiter) return strict
   return {

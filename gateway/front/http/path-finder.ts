@@ -1,4 +1,4 @@
-import { readingsOf, shapeOf } from './paths.ts'
+import { shapeOf } from './paths.ts'
 
 /** Anything that has a path of the configuration. */
 type Placed = Readonly<{ path: string }>
@@ -48,10 +48,10 @@ class Branch<Item> {
   }
 }
 
-/** Finds the item whose path fits a path of a request best, read as patterns are. Each path has one item. */
+/** Finds the item whose path fits a reading of a path best. Each path has one item. */
 export function pathFinder<Item extends Placed>(
   items: readonly Item[],
-): (path: string) => Item | undefined {
+): (reading: string) => Item | undefined {
   const root = new Branch<Item>()
   for (const item of items) {
     const segments = item.path.split('/').slice(1)
@@ -61,5 +61,5 @@ export function pathFinder<Item extends Placed>(
     if (hasRest) branch.rest = item
     else branch.item = item
   }
-  return (path) => (path.startsWith('/') ? root.find(readingsOf(path)[0], 1) : undefined)
+  return (reading) => (reading.startsWith('/') ? root.find(reading, 1) : undefined)
 }

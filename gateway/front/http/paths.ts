@@ -41,6 +41,7 @@ function plainlySpelled(target: string): string | undefined {
  * the middle of the path.
  */
 export function readingsOf(path: string): readonly [string, ...string[]] {
+  if (!path.includes('%')) return [path]
   const text = decoded(path)
   const end = text.search(/[#?]/)
   return end < 0 ? [text] : [text, text.slice(0, end)]
@@ -81,5 +82,19 @@ export function pathExpression(pattern: string): RegExp {
   const parts = segments.map((segment) =>
     /^\{\w+\}$/.test(segment) ? '[^/]+' : segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
   )
-  return new RegExp(`^${parts.join('/')}${rest ? '/.*' : ''}$`)
+  return new RegExp(`^${parts.join('/')}${rest ? '/[^]*' : ''}$`)
+}
+
+/** The part of a route's path, of its rewrite or of an app's prefix that stands before everything below it. */
+export function fixedPart(path: string): string {
+  return path.replace(/\/\*?$/, '')
+}
+
+/**
+ * Makes the function that puts something in place of a fixed part of paths. What goes is counted by its slashes, because a
+ * request may spell it with escapes, and a prefix may have parameters.
+ */
+export function replacer(fixed: string, by: string): (path: string) => string {
+  const expression = new RegExp(`^(?:/[^/]*){${fixed.split('/').length - 1}}`)
+  return (path) => path.replace(expression, () => by) || '/'
 }

@@ -90,6 +90,8 @@ export class CachedRefusals {
       const cached = refused.parts.get(part.name)
       return cached && cached.nowMs > since ? [{ part, counters: cached.counters }] : []
     })
+    // A part that isn't known may be what refuses for longest.
+    if (asked && parts?.length !== asked.length) return undefined
     const { seen, granted } = refused
     const full = longestFull(seen, parts, needed, limitsIn(refused, limits))
     if (!full || (bans && full.window.strikes)) return undefined

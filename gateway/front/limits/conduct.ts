@@ -1,6 +1,6 @@
 import { earnedEnd } from './ban-ends.ts'
 import { limitOf, type Limits } from './limits.ts'
-import { shortest } from '../../../shared/windows.ts'
+import { numberAt, shortest } from '../../../shared/windows.ts'
 
 /** When strikes become a ban, and how long it lasts. */
 export type BanRules = Readonly<{
@@ -68,7 +68,8 @@ export function newConduct(): Conduct {
 
 /** Notes a refusal that may be a strike; `true` if it bans the key. */
 export function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
-  if (conduct.refusedAtMs === 0) conduct.refusedAtMs = nowMs
+  // Whoever has waited since begins anew: the minute is used up by others.
+  if (!isInMinute(conduct.refusedAtMs, nowMs)) conduct.refusedAtMs = nowMs
   if (nowMs - conduct.refusedAtMs <= rules.graceMs) return false
   if (nowMs - conduct.strikesSinceMs >= rules.withinMs) {
     conduct.strikes = 0
@@ -81,6 +82,10 @@ export function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolea
   conduct.bannedUntilMs = earnedEnd(nowMs + Math.floor(lasts))
   forgive(conduct)
   return true
+}
+
+function isInMinute(atMs: number, nowMs: number): boolean {
+  return numberAt(shortest, atMs) === numberAt(shortest, nowMs)
 }
 
 /** Ends the episode that runs, and takes its strikes away. */

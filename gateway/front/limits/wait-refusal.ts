@@ -24,18 +24,20 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const strikes = window?.strikes ? decision.strikes : 0
   const endMs = endOfWait(decision, decisive)
   const seconds = secondsToWait(endMs, nowMs)
-  const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes}`
+  const isDear = bans?.share !== undefined && decision.cost > 1
+  const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes} ${isDear}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
   const when = waitText(endMs, nowMs)
+  // Of a share, dear requests have earned it with fewer.
   const why = isEarned(endMs)
-    ? `${earnedText(bans?.strikes)}. After a 429, wait as long as Retry-After says.`
+    ? `${earnedText(bans?.share === undefined ? bans?.strikes : undefined)}. After a 429, wait as long as Retry-After says.`
     : "the API's operator has banned it."
   const sentence =
     code === 'key_banned'
       ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
-        ? `${usedUpText(limit, window, part)} Try again at ${when}.${strikeWarning(strikes, bans)}`
+        ? `${usedUpText(limit, window, part)} Try again at ${when}.${strikeWarning(strikes, bans, isDear)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
   const refusal = new Refusal(code, sentence, {
     'retry-after': String(seconds),
@@ -65,7 +67,8 @@ function reasonFor(code: Code, window: WindowName | undefined): Reason | undefin
 }
 
 /** A warning, from the first strike on. */
-function strikeWarning(strikes: number, bans: BanRules | undefined): string {
+function strikeWarning(strikes: number, bans: BanRules | undefined, isDear: boolean): string {
   if (!bans || strikes === 0) return ''
-  return ` Requests before then are strikes, ${bans.strikes} of which ban your key; it has ${strikes}.`
+  const fewer = isDear ? ', of requests that cost more fewer' : ''
+  return ` Requests before then are strikes, ${bans.strikes} of which ban your key${fewer}; it has ${strikes}.`
 }

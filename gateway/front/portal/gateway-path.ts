@@ -1,5 +1,5 @@
 import type { Route } from '../config/config.ts'
-import { fixedPart } from '../forwarding/rewrite.ts'
+import { fixedPart } from '../http/paths.ts'
 import { pathFinder } from '../http/path-finder.ts'
 import { list, section } from '../../../shared/sections.ts'
 

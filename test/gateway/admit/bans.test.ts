@@ -31,7 +31,7 @@ t.test('bans', async (t) => {
         t,
         banned,
         'key_banned',
-        /^Your key is banned until 12:01:12 UTC \(61 s\): it sent 20 requests after a 429 had asked it to wait\. After a 429, wait as long as Retry-After says\.$/,
+        /^Your key is banned until 12:01:12 UTC \(61 s\): it sent requests after a 429 had asked it to wait\. After a 429, wait as long as Retry-After says\.$/,
         61,
       )
       const view = json(await call('GET', '/v1/quota', undefined, headers))
@@ -46,6 +46,23 @@ t.test('bans', async (t) => {
       t.equal((await ask()).status, 200, 'and works again when it ends')
     },
   )
+
+  t.test('of a share, dearer requests are told that fewer strikes ban', async (t) => {
+    let now = noon
+    const { call, key } = await startGateway(t, {
+      clock: () => now,
+      routes: '[ { path: /v1/*, upstream: animals, cost: 30 } ]',
+    })
+    const { headers } = await key()
+    const ask = async () => json(await call('GET', '/v1/pets', undefined, headers))
+    for (let i = 0; i < 3; i++) await ask()
+    now += 1_001
+    const sentence =
+      /strikes, 60 of which ban your key, of requests that cost more fewer; it has 1\.$/
+    t.match(await ask(), { code: 'rate_limit_exceeded', message: sentence })
+    for (let i = 0; i < 18; i++) await ask()
+    t.match(await ask(), { code: 'key_banned', message: /: it sent requests after a 429 / })
+  })
 
   t.test('two hundred at once, then silence, are none', async (t) => {
     const { call, key } = await startGateway(t, { clock: () => noon })

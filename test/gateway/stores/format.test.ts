@@ -25,6 +25,13 @@ async function contentOf(client: Redis): Promise<unknown> {
   return Promise.all(names.map(async (name) => [name, await client.dumpBuffer(name)]))
 }
 
+/** What a command with a store says. */
+async function refusedOr(t: Test, store: string): Promise<{ code: number; out: string }> {
+  const config = join(folderOf(t), 'gateway.yaml')
+  writeFileSync(config, configFor('http://127.0.0.1:9', store))
+  return runCommand(['bans', 'list', '--config', config], {})
+}
+
 /** Starts a gateway and runs commands with a store; all are refused with a sentence. */
 async function refuses(t: Test, folder: string, store: string, sentence: RegExp): Promise<void> {
   const config = join(folder, 'gateway.yaml')
@@ -75,6 +82,14 @@ for (const format of ['2', '4', undefined]) {
     t.strictSame(await contentOf(client), before)
   })
 }
+
+t.test('a record that a gateway writes anew is waited for', async (t) => {
+  await client.flushall()
+  await client.hset('tollgate:{keys}:records', 'a', '{}')
+  setTimeout(() => void client.hset('tollgate:{keys}:store', { format: '3', epoch }), 200)
+  const { code, out } = await refusedOr(t, `redis: "${url}"`)
+  t.equal(code, 0, out)
+})
 
 for (const format of [17, 19]) {
   t.test(`a file of format ${format} is refused by gateways and commands, and stays`, async (t) => {

@@ -124,7 +124,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       local most, within, grace, lasts, factor, atMost, memory =
         match(rules, '^(%d+),(%d+),(%d+),(%d+),([%d.]+),(%d+),(%d+)$')
       most, remembered = tonumber(most), math.max(remembered, tonumber(memory))
-      if refusedAt == 0 then refusedAt, conductChanged = now, true end
+      local length = shortest.lengthMs
+      if floor(refusedAt / length) ~= floor(now / length) then refusedAt, conductChanged = now, true end
       if now - refusedAt > tonumber(grace) then
         conductChanged = true
         if now - strikesSince >= tonumber(within) then strikes, strikesSince = 0, now end

@@ -10,6 +10,9 @@ export const format = 3
 /** Commands that ioredis sends by itself for a connection, and those that read a server's state. */
 const ofConnections = new Set(['auth', 'client', 'cluster', 'hello', 'info', 'readonly', 'select'])
 
+/** The time in which a gateway that runs has written a record anew that was lost: it looks more often. */
+const writtenAnewMs = 500
+
 /** A command of ioredis. */
 type Command = Readonly<{
   name: string
@@ -98,8 +101,10 @@ export class RedisFormat {
     if (stored !== null) return Number(stored) === format ? undefined : `has format ${stored}`
     if (this.#wasOurs) return undefined
     const hasKeys = (await answerOf(this.#connection.exists(this.#names.records))) === 1
-    // Both may have been written since.
-    return hasKeys && (await this.#read()).stored === null ? 'has keys and no format' : undefined
+    if (!hasKeys) return undefined
+    // Both may have been written since, or the record may be lost under a gateway that runs.
+    await new Promise((resolve) => void setTimeout(resolve, writtenAnewMs))
+    return (await this.#read()).stored === null ? 'has keys and no format' : undefined
   }
 
   #isOfLook({ name, args: [first] }: Command): boolean {
