@@ -2,10 +2,15 @@ import { breathe } from '../../../shared/breathe.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
 import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
-import { classOfStatus } from './status-class.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { KeyCount, TallyStore } from './tally-store.ts'
-import { isRareFigure, requestTallies, type pointTallies, type RareFigure } from './use.ts'
+import {
+  classOfStatus,
+  isRareFigure,
+  requestTallies,
+  type pointTallies,
+  type RareFigure,
+} from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{

@@ -1,6 +1,9 @@
 import { statusByCode, type Refusal, type RefusalCode } from '../../../shared/refusal.ts'
 import { isWindowName, windowNames, type WindowName } from '../../../shared/windows.ts'
-import { classOfStatus } from './status-class.ts'
+
+const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
+
+type StatusClass = (typeof classes)[number]
 
 /** The name by which a refusal is counted: its code and, for a limit, the window that was used up. */
 export type RefusalName = RefusalCode | `rate_limit_exceeded ${WindowName}`
@@ -58,6 +61,11 @@ function refusalName({ code, reason }: Refusal): RefusalName {
 /** The window that a refusal's limit has used up. */
 export function windowRefusing({ reason }: Refusal): WindowName | undefined {
   return isWindowName(reason) ? reason : undefined
+}
+
+/** The class of a status, such as `2xx`. */
+export function classOfStatus(status: number): StatusClass {
+  return classes[Math.floor(status / 100) - 1] ?? '5xx'
 }
 
 /** The name under which an admitted request is tallied. */

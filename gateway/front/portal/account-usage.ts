@@ -3,7 +3,6 @@ import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from '../counts/tally-store.ts'
 import { usage, type Usage } from '../counts/usage.ts'
 import { uses } from '../counts/use.ts'
-import { ownTallies } from './own-tallies.ts'
 
 /** The most keys of an account that are summed up. */
 const mostKeys = 100
@@ -67,4 +66,23 @@ async function sharingKeys(
     after = end
   }
   return undefined
+}
+
+/**
+ * The tallies of some keys, as if they were those of one. Only those with a name among `whats` are read, so that a question
+ * costs the same however many keys the store has.
+ */
+export function ownTallies(
+  store: Pick<TallyStore, 'some'>,
+  keys: readonly string[],
+  whats: readonly string[],
+): Pick<TallyStore, 'list'> {
+  return {
+    async *list(fromDay, toDay, key = '') {
+      for (let day = fromDay; day <= toDay; day++) {
+        const counts = await store.some(day, keys, whats)
+        for (const { what, count } of counts) yield { day, key, what, count, lastMs: 0 }
+      }
+    },
+  }
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { announcer } from '../config/deprecations.ts'
@@ -9,11 +10,15 @@ import { rememberedDays } from '../counts/tally-store.ts'
 import { dayText, latestDays, usage } from '../counts/usage.ts'
 import { uses } from '../counts/use.ts'
 import { refuse } from '../request-record.ts'
-import { accountUsage, dayOf, type AccountUsage, type DayUsage } from './account-usage.ts'
+import {
+  accountUsage,
+  dayOf,
+  ownTallies,
+  type AccountUsage,
+  type DayUsage,
+} from './account-usage.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
-import { ownTallies } from './own-tallies.ts'
-import { Pace } from './pace.ts'
 import { refusalForFailure } from './refusals.ts'
 
 /** The usage of a caller's own key, with the sum of its account, and the deprecated operations that it calls. */
@@ -33,6 +38,12 @@ export type OwnUsage = Readonly<{
 
 /** The number of days without `?days=`. */
 const usualDays = 30
+
+/** The time between two questions of one quota. */
+const everyMs = 1_000
+
+/** The least number of quotas whose last question is remembered. */
+const leastQuotas = 10_000
 
 /** Answers `GET /v1/usage` with the caller's own usage by day, and that of its account. It costs nothing. */
 export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
@@ -104,4 +115,29 @@ function tooEarly(): Refusal {
   const sentence = 'Usage can be asked for once a second. Try again in 1 second.'
   const headers = { 'retry-after': '1', 'cache-control': 'no-store' }
   return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
+}
+
+/** Lets each quota ask once a second, and not while its last question is being answered. */
+class Pace {
+  readonly #askedAtMs = new BoundedMap<number>(leastQuotas)
+  readonly #underWay = new Set<string>()
+
+  /** Does `work` in its turn; `undefined` if it isn't its turn. A question that comes too early delays nothing. */
+  async take<Result>(
+    quota: string,
+    nowMs: number,
+    work: () => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const passedMs = nowMs - (this.#askedAtMs.get(quota) ?? -Infinity)
+    // A clock that was set back holds nobody up.
+    const isEarly = passedMs >= 0 && passedMs < everyMs
+    if (isEarly || this.#underWay.has(quota)) return undefined
+    this.#askedAtMs.set(quota, nowMs)
+    this.#underWay.add(quota)
+    try {
+      return await work()
+    } finally {
+      this.#underWay.delete(quota)
+    }
+  }
 }

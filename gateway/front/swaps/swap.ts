@@ -3,11 +3,16 @@ import type { SwapSettings, UpstreamSettings } from '../config/config.ts'
 import { measureOf, reasonToGoBack } from './judge.ts'
 import type { SwapProgress } from './progress.ts'
 import { RoundCounts, sumOf } from './side-counts.ts'
-import { RemoteClock, type Asked } from './remote-clock.ts'
 import type { SeenSwap, SwapName } from './store.ts'
 
 /** All callers, in thousandths of a percent: the unit of a step's share. */
 const everybody = 100_000
+
+/** How fast what was learnt is doubted: with each answer by a tenth. */
+const doubt = 1.1
+
+/** When a question was sent and answered, by the clock of `performance`. */
+type Asked = Readonly<{ sentAtMs: number; answeredAtMs: number }>
 
 /** The name of an upstream's swap; `undefined` without one. */
 export function swapNameOf({ name, swap }: UpstreamSettings): SwapName | undefined {
@@ -140,6 +145,25 @@ export class Swap {
   /** The old side as the next step is measured by. */
   measure(counts: RoundCounts) {
     return measureOf(counts.old.measure, this.course?.before, this.settings.back)
+  }
+}
+
+/** Another machine's clock as it can be known from its answers: exact to half of the shortest way there and back. */
+class RemoteClock {
+  #offsetMs = 0
+  #bestMs = Infinity
+
+  learn(nowMs: number, { sentAtMs, answeredAtMs }: Asked): void {
+    const wayMs = answeredAtMs - sentAtMs
+    this.#bestMs *= doubt
+    if (wayMs > this.#bestMs) return
+    this.#bestMs = wayMs
+    this.#offsetMs = nowMs - (sentAtMs + wayMs / 2)
+  }
+
+  /** A moment of that clock, by the clock of `performance`. */
+  localOf(ms: number): number {
+    return ms - this.#offsetMs
   }
 }
 

@@ -1,5 +1,7 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
+import { storedRefusals } from '../explain/stored-refusals.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
@@ -16,8 +18,8 @@ import { configurationFor, loadedBy } from './configuration-for.ts'
 import { givenFrom, textOf } from './given.ts'
 import { explain } from './help.ts'
 import { explainAll } from './no-command.ts'
+import { NoAnswer } from './no-answer.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
-import { refusalsFor } from './refusals-for.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 /** Runs one command and prints its answer or its mistakes; returns the exit code. */
@@ -107,6 +109,39 @@ async function runCommand(
   } finally {
     await opened?.close()
   }
+}
+
+/**
+ * The refusals with an id, for a command: it asks the gateways of a Redis there, and the one of a file at its admin
+ * address. If that one has stopped, the file has its refusals.
+ */
+async function refusalsFor(context: CommandContext, id: string): Promise<FoundRefusals> {
+  const { config, stores, askGateway } = context
+  if (config.store.redis) {
+    const { members, silent } = await stores().fleet.list()
+    return fromStores(context, members.length + silent, id)
+  }
+  try {
+    return (await askGateway(`GET /admin/requests/${encodeURIComponent(id)}`)) as FoundRefusals
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    const stored = await fromStores(context, 1, id)
+    if (stored.answers.length === 0) throw error
+    return stored
+  }
+}
+
+function fromStores(
+  { stores, clock }: CommandContext,
+  expected: number,
+  id: string,
+): Promise<FoundRefusals> {
+  const { questions, refusals } = stores()
+  return refusalsOf(id, {
+    questions,
+    expected,
+    readStored: (asked) => storedRefusals(refusals, { ...asked, nowMs: clock() }),
+  })
 }
 
 /** Prints what a command says that works with no configuration. */

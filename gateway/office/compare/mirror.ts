@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { loggable } from '../../../shared/log.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import type { Route, UpstreamSettings } from '../../front/config/config.ts'
-import { headersForCaller } from '../../front/forwarding/headers.ts'
+import { asOne, headersForCaller, type Headers } from '../../front/forwarding/headers.ts'
 import { locationFor } from '../../front/forwarding/location.ts'
 import type { Target } from '../../front/forwarding/target.ts'
 import { targetBeside } from './target-beside.ts'
 import { watched, type KeptBody } from './body.ts'
 import { differences, type SeenAnswer } from './differences.ts'
-import { isComparable, unconditional } from './exchange.ts'
 import type { Exchange, Onlooker } from '../../front/forwarding/onlooker.ts'
 import { askOnce, type MirroredAnswer, type WholeAnswer } from './mirrored-request.ts'
 import { RouteTally, type RouteCounts } from './route-counts.ts'
@@ -18,6 +17,9 @@ const mostFollowed = 100
 
 /** The failed requests in a row after which it ends. */
 export const mostFailures = 20
+
+/** Conditions depend on the version that a caller has of the present backend's answer. */
+const conditions = /^if-(?:none-match|modified-since|match|unmodified-since|range)$/i
 
 export type MirrorOptions = Readonly<{
   url: string
@@ -171,4 +173,18 @@ export class Mirror implements Onlooker {
     this.#tallies.set(path, tally)
     return tally
   }
+}
+
+/**
+ * Whether an answer of the present backend can be compared: not one that depends on what the caller has, not one of a
+ * backend that fails, not one without an end.
+ */
+function isComparable(status: number, headers: Headers): boolean {
+  if (status === 304 || status === 412 || status >= 500) return false
+  return !asOne(headers['content-type'])?.startsWith('text/event-stream')
+}
+
+/** Headers, names and values in turn, without the caller's conditions. */
+function unconditional(headers: readonly string[]): string[] {
+  return headers.filter((_each, i) => !conditions.test(headers[i - (i % 2)] ?? ''))
 }

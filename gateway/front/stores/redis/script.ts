@@ -1,12 +1,29 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../../../shared/clock.ts'
+import { briefWindows, steadyWindows, windows, type Window } from '../../../../shared/windows.ts'
+import { inADay } from '../../limits/counters-text.ts'
 import type { Breaker } from '../breaker.ts'
 import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 import { unavailable } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
-import { windowsInLua } from './windows-in-lua.ts'
+
+/** The position of the first mark in a table of counters: behind what stands before it in their text. */
+const firstMark = 6
+
+/**
+ * The list of windows for scripts: in its order, the steady and the brief ones, and by name; and the patterns of texts of
+ * counters, without and with the marks of brief windows, and of a question.
+ */
+const windowsInLua = `local windowNamed = {
+${windows.map((window) => `  ${window.name} = ${tableOf(window)},`).join('\n')}
+}
+local windows, steady, brief = ${[windows, steadyWindows, briefWindows].map(listOf).join(', ')}
+local fields = '${patternOf(steadyWindows)}'
+local briefFields = '${patternOf([...steadyWindows, ...briefWindows])}'
+local asked = '^([^,]+)${windows.map(() => ',([^,]+)').join('')},(%d),([^;]*);([^;]*);(%d+);([^;]*);([^;]*);(.*)$'
+`
 
 export type Argument = string | number | Buffer
 
@@ -73,6 +90,21 @@ function sourceOf(file: string): string {
   if (file === 'windows') return windowsInLua
   const text = readFileSync(new URL(file, import.meta.url), 'utf8')
   return text.replace(/^ *--include (.*)$/gm, (_, name: string) => sourceOf(name))
+}
+
+function tableOf(window: Window): string {
+  const { name, lengthMs = 0, comesBack, strikes, at } = window
+  const numbers = `lengthMs = ${lengthMs}, inADay = ${inADay(window)}, at = ${firstMark + at}`
+  return `{ name = '${name}', ${numbers}, comesBack = ${comesBack}, strikes = ${strikes} }`
+}
+
+function listOf(some: readonly Window[]): string {
+  return `{ ${some.map(({ name }) => `windowNamed.${name}`).join(', ')} }`
+}
+
+function patternOf(some: readonly Window[]): string {
+  const marks = some.map(() => ',(%-?%d+),(%-?%d+),(%d+)')
+  return `^(%d+)(),(%d+),(%d+),(%d+)${marks.join('')}()(,?k?)$`
 }
 
 type Send = (

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { signOut, type Session } from './api.ts'
+import { get, signOut, type Session } from './api.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { useJourney, type KeptJourney } from './journey.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
@@ -15,7 +15,6 @@ import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Search } from './search.ts'
 import { Shortcuts } from './shortcuts.ts'
-import { useSessionKeeper } from './keep-session.ts'
 
 /** The pages of the menu: the place after `#/`, and the title. */
 const menu = [
@@ -27,6 +26,9 @@ const menu = [
   { place: 'configuration', title: 'Configuration', Page: Configuration },
   { place: 'audit', title: 'Audit log', Page: Audit },
 ] as const
+
+/** How often a page that is in view asks for its session: one without a request for an hour ends. */
+const askEveryMs = 5 * 60_000
 
 /** Places that links from elsewhere may still name, each with the one that it leads to. */
 const formerPlaces = new Map([
@@ -61,6 +63,17 @@ function decoded(part: string): string {
   } catch {
     return part
   }
+}
+
+/** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
+function useSessionKeeper(): void {
+  useEffect(() => {
+    const stay = (): void => {
+      if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
+    }
+    const timer = setInterval(stay, askEveryMs)
+    return () => clearInterval(timer)
+  }, [])
 }
 
 /** The menu, the search and the page that the address names, for who is signed in. */

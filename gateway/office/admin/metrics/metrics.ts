@@ -1,8 +1,6 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
-import { addCertificates } from './certificates.ts'
-import { addKeySets } from './key-sets.ts'
 import { addRequests, addSpans } from './requests.ts'
 import { counter, gauge } from './series.ts'
 import { addFleet, addStores } from './stores.ts'
@@ -80,4 +78,28 @@ export function createMetrics(
     read: async () => ({ type: registry.contentType, text: await (await whole()).metrics() }),
     reloaded: (result) => reloads.inc({ result }),
   }
+}
+
+function addCertificates(registry: Registry, { front }: OperatedGateway): void {
+  gauge(registry, 'tollgate_certificate_expires_seconds', {
+    help: 'Time until a certificate in use ends; negative after its end',
+    labels: ['use'],
+    aggregator: 'min',
+    *read() {
+      for (const { use, leftMs } of front.certificates.ends) yield [leftMs / 1_000, use]
+    },
+  })
+}
+
+function addKeySets(registry: Registry, { front }: OperatedGateway): void {
+  gauge(registry, 'tollgate_jwt_keys_age_seconds', {
+    help: 'Time since the key set of an issuer was fetched, or since it is tried for the first time',
+    labels: ['issuer'],
+    aggregator: 'max',
+    *read() {
+      for (const { settings, ageMs } of front.issuers.states) {
+        if (ageMs !== undefined) yield [ageMs / 1_000, settings.issuer]
+      }
+    },
+  })
 }

@@ -5,6 +5,7 @@ import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { requestsText } from '../../../../front/http/page/parts.ts'
 import {
   isLimited,
   limitsText,
@@ -16,9 +17,12 @@ import {
 import { aged, page, table } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
-import { PlanOperations } from './plan-operations.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import { plansIn, type Plan } from '../settings.ts'
 import { PlanPreview, type ChangeLimit } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
+
+type Operation = Plan['operations'][number]
 
 /** One plan: what its quotas use of it, and what other limits would do. */
 export function PlanPage({ name, session }: { name: string; session: Session }) {
@@ -70,6 +74,33 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
       `
     }),
   )
+}
+
+/** The requests of a plan that have limits of their own, if it has some. */
+function PlanOperations({ name }: { name: string }) {
+  const config = useData<RunningConfig>('/admin/config')
+  return aged(config, ({ config: settings }) => {
+    const operations = plansIn(settings).find((plan) => plan.name === name)?.operations ?? []
+    if (operations.length === 0) return null
+    return html`
+      <section class="card">
+        <h2>Operations</h2>
+        ${table(
+          'Requests with limits of their own beside those of the plan',
+          [
+            { name: 'Operation', cell: ([operation]: Operation) => operation },
+            {
+              name: 'Requests',
+              cell: ([, requests]: Operation) => html`<code>${requestsText(requests)}</code>`,
+            },
+            { name: 'Limits', cell: ([, limits]: Operation) => limitsText(limits) },
+          ],
+          operations,
+          ([operation]) => operation,
+        )}
+      </section>
+    `
+  })
 }
 
 function numberOf(limits: Partial<ShownLimits>, { limit }: PageWindow): number | undefined {
