@@ -58,7 +58,7 @@ export type NearLevel = Readonly<{ number: number; level: number }>
 export type LatestUse = Waits & { readonly caller: Caller; atMs: number }
 
 /** The counts of one caller that its next request continues. */
-export class CallerCounts implements DayCounts {
+class CallerCounts implements DayCounts {
   /** The usage that was counted last. */
   latest: DayCount | undefined
   /** Apart from the others, so that these aren't looked for among those of many routes. */

@@ -137,7 +137,7 @@ function pointsOf(seen: Counters, { points: more, isAnswered }: Adjustment): Cou
 }
 
 /** The usage of one quota that was admitted without the store, and the reports of it to the store. */
-export class UnsettledUsage {
+class UnsettledUsage {
   readonly state = newQuota()
   /** The counters that the store gave last, before the outage. */
   readonly base: Seen | undefined

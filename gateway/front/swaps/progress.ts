@@ -52,7 +52,7 @@ export const courseFrom: (text: string) => SwapProgress | undefined = readerOf(
 )
 
 /** The time between a decision for a step and its beginning: all gateways begin it at one moment. */
-export const noticeMs = 1_000
+const noticeMs = 1_000
 
 /** How long a gateway may take for the comparison before another one begins it anew. */
 export const longestCheckMs = 30_000

@@ -5,7 +5,7 @@ import { Refusal } from '../../../shared/refusal.ts'
 import type { Watcher } from '../operations/operation.ts'
 
 /** The type of server-sent events. */
-export const eventType = 'text/event-stream'
+const eventType = 'text/event-stream'
 
 /** The most streams of events that are open at a time. */
 export const mostStreams = 20

@@ -5,7 +5,7 @@ import { argumentsOf, commonOptions, optionsOf, type Option } from '../options.t
 export type Offer = Readonly<{ word: string; help: string }>
 
 /** The offer that stands for all files. */
-export const anyFile: Offer = { word: ':file', help: '' }
+const anyFile: Offer = { word: ':file', help: '' }
 
 /**
  * All that shells offer, by places. A place is the words of a command or of its beginning, such as `tollgate keys`, or these

@@ -65,7 +65,7 @@ const sentences: Readonly<Record<JwtReason, string>> = {
 }
 
 /** The verdict in a sentence or two. */
-export function verdictText({ reason, failure }: JudgedToken): string {
+function verdictText({ reason, failure }: JudgedToken): string {
   if (reason === null) return 'It verifies.'
   const why = failure === null ? '' : ` The keys can’t be fetched: ${printable(failure)}.`
   return `It is refused (${reason}). ${sentences[reason]}${why}`

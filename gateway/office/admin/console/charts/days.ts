@@ -100,7 +100,7 @@ function bars(days: readonly Day[], parts: readonly DayPart[], width: number): C
 }
 
 /** The last days in UTC, today at the end. */
-export function lastDays(span: number): readonly string[] {
+function lastDays(span: number): readonly string[] {
   const dayMs = 86_400_000
   return Array.from({ length: span }, (_each, i) =>
     new Date(gatewayNowMs() - (span - 1 - i) * dayMs).toISOString().slice(0, 10),

@@ -71,7 +71,7 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
 }
 
 /** The number of quotas that have used more than a limit. */
-export function quotasAbove(curve: Curve, limit: number): number {
+function quotasAbove(curve: Curve, limit: number): number {
   return curve.find(([use]) => use > limit)?.[1] ?? 0
 }
 
