@@ -28,8 +28,6 @@ Environment:
   LOG_LEVEL        ${logLevels.join(' ')}   info
 `
 
-keepLittleGarbage()
-
 try {
   await main()
 } catch (error) {
@@ -52,6 +50,7 @@ async function main(): Promise<void> {
   if (workers === 1 || cluster.isWorker) {
     // An overseer, or a start that is refused, needs nothing of it: 30 MB, and half of the processor time.
     const { serveGateway } = await import('./serving.ts')
+    keepLittleGarbage()
     return serveGateway(settings, signals)
   }
   const pool = oversee(workers, { ...settings.log, name })
