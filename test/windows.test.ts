@@ -110,7 +110,9 @@ headers: { ietf: true }`
         metrics,
         /refusals_total\{plan="free",reason="rate_limit_exceeded",window="week"[^}]*\} 1/,
       )
-      t.match(await run('explain', 'Acme'), /is refused until .* 3 of 3 this week/)
+      await until(async () =>
+        /is refused until .* 3 of 3 this week/.test(await run('explain', 'Acme')),
+      )
 
       await run('quota', 'grant', 'Acme', '--week', '2')
       await until(async () => (await get()).status === 200)
