@@ -103,13 +103,13 @@ export class ConfigDesk {
     return this.inForce.shown.admin.save !== undefined
   }
 
-  /** The text in force with other settings, and the difference with so many lines around it. Throws an `WrongInput`. */
-  edit(settings: Settings, context: number) {
+  /** The text in force with other settings, and the difference with or without lines around it. Throws an `WrongInput`. */
+  edit(settings: Settings, isAround: boolean) {
     const { file, environment } = this.#options
     const { text: before } = this.inForce
     const text = editedText(before, settings)
     const { preview, ...found } = examined(text, environment, file)
-    const diff = unifiedDiff(before, text, { name: file, context })
+    const diff = unifiedDiff(before, text, { name: file, isAround })
     return { text, diff, ...found, warnings: preview?.warnings ?? [] }
   }
 

@@ -224,11 +224,11 @@ t.test('a diff shows the lines that change, and makes the new text of the old on
   const one = shipped.replace('free: { perMinute: 60,', 'free: { perMinute: 40,')
   const line = shipped.split('\n').findIndex((each) => each.startsWith('  free:')) + 1
   t.equal(
-    unifiedDiff(shipped, one, { name: 'x.yaml', context: 0 }),
-    `--- x.yaml\n+++ x.yaml\n@@ -${line} +${line} @@\n` +
+    unifiedDiff(shipped, one, { name: 'x.yaml', isAround: false }),
+    `--- x.yaml\n+++ x.yaml\n@@ -${line},1 +${line},1 @@\n` +
       '-  free: { perMinute: 60, perDay: 1000 }\n+  free: { perMinute: 40, perDay: 1000 }\n',
   )
-  t.equal(unifiedDiff(one, one, { name: 'x', context: 3 }), '')
+  t.equal(unifiedDiff(one, one, { name: 'x', isAround: true }), '')
   const pick = seeded(7)
   const words = ['a', 'b', 'c', 'a\r', '']
   for (let i = 0; i < 300; i++) {
@@ -237,13 +237,13 @@ t.test('a diff shows the lines that change, and makes the new text of the old on
       pick(4) > 0 ? [each] : Array.from({ length: pick(3) }, () => words[pick(words.length)]),
     )
     const [before, after] = [lines, others].map((each) => each.join('\n')) as [string, string]
-    for (const context of [0, 1, 3]) {
-      const diff = unifiedDiff(before, after, { name: 'x', context })
+    for (const isAround of [false, true]) {
+      const diff = unifiedDiff(before, after, { name: 'x', isAround })
       if (patched(before, diff) !== after) t.fail(`${JSON.stringify([before, after])}\n${diff}`)
     }
   }
   const [many, more] = ['a\n'.repeat(400_000), 'b\n'.repeat(400_000)]
-  t.equal(patched(many, unifiedDiff(many, more, { name: 'x', context: 3 })), more, 'all is new')
+  t.equal(patched(many, unifiedDiff(many, more, { name: 'x', isAround: true })), more, 'all is new')
   t.end()
 })
 

@@ -164,7 +164,7 @@ t.test('nobody reads or saves the file unless admin.save is on', async (t) => {
     await ask('POST', '/admin/config/edit', { set: { 'plans.free.perMinute': 40 } }),
   )
   t.equal(edited['text'], undefined)
-  t.match(String(edited['diff']), /^---.*\n\+\+\+.*\n@@ -\d+ \+\d+ @@\n-.*60.*\n\+.*40.*\n$/)
+  t.match(String(edited['diff']), /^---.*\n\+\+\+.*\n@@ -\d+,1 \+\d+,1 @@\n-.*60.*\n\+.*40.*\n$/)
   const refused = await ask('POST', '/admin/config/edit', { set: { 'plans.free': { '&x': 1 } } })
   t.match(json(refused), { mistakes: [/^.*gateway\.yaml:\d+:\d+: plans\.free/] })
 })

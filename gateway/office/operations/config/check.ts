@@ -101,8 +101,8 @@ export const checkConfig = operation({
 
 /** The lines in which a text differs from the one in force. */
 async function diffOf({ file: name, text }: InForce, after: string): Promise<string> {
-  const { contextLines, unifiedDiff } = await import('../../config/edit/unified-diff.ts')
-  return unifiedDiff(text, after, { name, context: contextLines })
+  const { unifiedDiff } = await import('../../config/edit/unified-diff.ts')
+  return unifiedDiff(text, after, { name, isAround: true })
 }
 
 /** The answer of a gateway, which has a configuration in force. */

@@ -1,5 +1,4 @@
 import { withMore } from '../../../../shared/and-more.ts'
-import { contextLines } from '../../config/edit/unified-diff.ts'
 import { newSettings } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 
@@ -22,7 +21,7 @@ export const editConfig = ofGateway({
   run: async ({ reloader, config }, { set }) => {
     const { file, hash } = reloader.state
     const mayRead = config.admin.save
-    const { text, ...edited } = await reloader.desk('edit', set, mayRead ? contextLines : 0)
+    const { text, ...edited } = await reloader.desk('edit', set, mayRead)
     return { file, hash, ...(mayRead ? { text } : {}), ...edited }
   },
   text: ({ diff, mistakes, more, warnings }) =>

@@ -1,4 +1,3 @@
-import { unifiedDiff } from '../../config/edit/unified-diff.ts'
 import { settingValue } from '../kinds.ts'
 import { ofCommandLine } from '../operation.ts'
 import { aSwitch, configFile, textOf } from '../parameters.ts'
@@ -25,10 +24,11 @@ export const setConfig = ofCommandLine({
   role: 'read',
   run: async ({ examine }, { place, value, file, diff }) => {
     const { editedText } = await import('../../config/edit/edit.ts')
+    const { unifiedDiff } = await import('../../config/edit/unified-diff.ts')
     const before = file.read()
     const text = editedText(before, { [place]: value })
     await examine({ name: file.name, read: () => text })
-    const changes = unifiedDiff(before, text, { name: file.name, context: 0 })
+    const changes = unifiedDiff(before, text, { name: file.name, isAround: false })
     return { file: file.name, text, diff: changes, isDiff: diff === true }
   },
   json: ({ file, text, diff }) => ({ file, text, diff }),
