@@ -157,7 +157,7 @@ export class Issuers {
   }
 }
 
-/** What the log says where a bound is reached. */
+/** The line of the log where a bound is reached. */
 const whenFull: Readonly<{ [Each in Reason]?: string }> = {
   jwt_callers:
     'an issuer has as many callers as maxCallers allows: new ones get 503, known ones go on',

@@ -4,7 +4,7 @@ import { verifyingKey, type VerifyingKey } from './key.ts'
 /** The most members of a set. */
 const mostKeys = 100
 
-/** What a set of so many keys stays within. */
+/** The bounds of its JSON: a set of so many keys has less. */
 const bounds = { levels: 32, names: 4_096 }
 
 /** A member of a set that verifies nothing, and why. */

@@ -68,7 +68,7 @@ export function newConduct(): Conduct {
 
 /** Notes a refusal that may be a strike; `true` if it bans the key. */
 export function refuse(conduct: Conduct, rules: BanRules, nowMs: number): boolean {
-  // Whoever has waited since begins anew: the minute is used up by others.
+  // A caller that has waited since begins anew: the minute is used up by others.
   if (!isInMinute(conduct.refusedAtMs, nowMs)) conduct.refusedAtMs = nowMs
   if (nowMs - conduct.refusedAtMs <= rules.graceMs) return false
   if (nowMs - conduct.strikesSinceMs >= rules.withinMs) {
