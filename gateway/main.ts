@@ -2,15 +2,13 @@ import cluster from 'node:cluster'
 import { parseArgs } from 'node:util'
 import { logLevels, standardLog, type LogSettings } from '../shared/log.ts'
 import { keepLittleGarbage } from '../shared/node/v8-flags.ts'
+import { sizeYoungGeneration } from '../shared/node/young-generation.ts'
 import { serviceLog } from '../shared/request-log.ts'
-import { isLoopback, tellPlace } from '../shared/serve.ts'
-import { secretFault } from '../shared/signature.ts'
-import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
+import { tellPlace } from '../shared/serve.ts'
 import { ConfigError } from './office/config/config-error.ts'
-import { configFile } from './office/config/file-text.ts'
-import { readConfig } from './office/config/load.ts'
 import { WorkerPool } from './office/worker-pool.ts'
-import type { ProcessSettings, Signals } from './serving.ts'
+import { settingsFrom } from './process-settings.ts'
+import type { Signals } from './serving.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
@@ -45,38 +43,18 @@ async function main(): Promise<void> {
   process.on('SIGUSR2', () => signals.replace())
   const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
   if (values.help) return void process.stdout.write(help)
-  const settings = settingsFrom(process.env)
+  const settings = settingsFrom({ ...process.env }, standardLog(process))
   const { name, workers } = settings.loaded.config
   if (workers === 1 || cluster.isWorker) {
     // An overseer, or a start that is refused, needs nothing of it: 30 MB, and half of the processor time.
     const { serveGateway } = await import('./serving.ts')
     keepLittleGarbage()
-    return serveGateway(settings, signals)
+    const { gateway } = await serveGateway(settings, signals, process)
+    return sizeYoungGeneration(() => gateway.underWay)
   }
   const pool = oversee(workers, { ...settings.log, name })
   signals.reload = () => pool.reload()
   signals.replace = () => void pool.restart()
-}
-
-/** The settings of a process. Throws if one of them is no good. */
-function settingsFrom(environment: NodeJS.ProcessEnv): ProcessSettings {
-  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
-  const fault = secretFault(secret)
-  if (fault) throw new Error(fault)
-  const tokens = adminTokensFrom(ADMIN_TOKEN)
-  const level = logLevels.find((level) => level === LOG_LEVEL)
-  if (!level)
-    throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
-  const file = configFile()
-  const loaded = readConfig(file)
-  const { host } = loaded.config.admin
-  if (tokens.length === 0 && !isLoopback(host)) {
-    throw new Error(
-      `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
-    )
-  }
-  const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
-  return { file, loaded, secret, tokens, warnings, log: { level, target: standardLog(process) } }
 }
 
 /** Starts the workers and watches them. Each worker runs this file again, as a worker. */

@@ -1,36 +1,28 @@
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
 import type { LogSettings } from '../shared/log.ts'
-import { sizeYoungGeneration } from '../shared/node/young-generation.ts'
-import { portInUse, serve } from '../shared/serve.ts'
+import { portInUse, serve, type Lifecycle, type Place } from '../shared/serve.ts'
 import { secretWarning } from '../shared/signature.ts'
 import { OwnMember } from './front/fleet/own-member.ts'
 import { logChanges } from './front/records/audit.ts'
-import { Gateway } from './gateway.ts'
+import { Gateway, type GatewayOptions } from './gateway.ts'
 import { createAdmin } from './office/admin/app.ts'
 import { createMetrics, type Metrics } from './office/admin/metrics/metrics.ts'
-import type { AdminTokens } from './office/admin/token.ts'
 import { mirrorCommandFrom } from './office/compare/mirrors.ts'
+import { askHere, ConfigDesk, type AskDesk } from './office/config/desk.ts'
 import { hindrances } from './office/config/hindrances.ts'
-import type { Loaded } from './office/config/load.ts'
 import { noteReload } from './office/config/note-reload.ts'
 import { Reloader } from './office/config/reload.ts'
 import { closeDueDays } from './office/ledger/ledger.ts'
-import { OfficeThread, officeOf } from './office/thread/office-thread.ts'
+import { OfficeThread, officeOf, type OfficeThreadOptions } from './office/thread/office-thread.ts'
 import { WorkerLink } from './office/worker-pool.ts'
+import type { ProcessSettings } from './process-settings.ts'
 
-/** What a process of the gateway goes by. */
-export type ProcessSettings = Readonly<{
-  /** The configuration file, and what it says. */
-  file: string
-  loaded: Loaded
-  /** Shared with the backend. */
-  secret: string | undefined
-  tokens: AdminTokens
-  /** What is weak about the tokens. */
-  warnings: readonly string[]
-  log: Pick<LogSettings, 'level' | 'target'>
-}>
+/** What serving needs of a process; `main.ts` passes its own. */
+export type Surroundings = Lifecycle & {
+  off(event: 'disconnect', listener: () => void): unknown
+}
 
 /** What the signals of operators do. */
 export type Signals = { reload: () => void; replace: () => void }
@@ -39,26 +31,30 @@ export type Signals = { reload: () => void; replace: () => void }
 const noWorkers =
   'SIGUSR2 replaces workers, and workers is 1: nothing was done; SIGTERM stops the gateway'
 
-/** Serves until the process is told to stop: alone, or as one of several workers. */
-export async function serveGateway(settings: ProcessSettings, signals: Signals): Promise<void> {
+/** Serves until `surroundings`, which are the process, tell it to stop: alone, or as one of several workers. */
+export async function serveGateway(
+  settings: ProcessSettings,
+  signals: Signals,
+  surroundings: Surroundings,
+): Promise<Serving> {
   const { config } = settings.loaded
-  const link = cluster.worker && new WorkerLink(cluster.worker, process.env)
+  const link = cluster.worker && new WorkerLink(cluster.worker, settings.environment)
   // A worker without an overseer can't get the port, and one that doesn't serve yet has nothing to finish.
-  const leave = (): void => process.exit(0)
-  if (link) process.on('disconnect', leave)
-  const serving = await Serving.open(settings, link)
+  const leave = (): void => surroundings.exit(0)
+  if (link) surroundings.on('disconnect', leave)
+  const serving = await Serving.open(settings, { link, descriptors: mostDescriptors() })
   const { gateway, reloader } = serving
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) signals.replace = () => gateway.log.warn(noWorkers)
   await serving.openAdmin()
   try {
-    await serve(gateway, process, {
+    await serve(gateway, surroundings, {
       ...config.listen,
       stopping: () => serving.stop(),
       times: () => gateway.config,
       parting: () => link?.reason,
     })
-    process.off('disconnect', leave)
+    surroundings.off('disconnect', leave)
   } catch (error) {
     throw portInUse(error, 'listen.port in the configuration')
   }
@@ -68,35 +64,45 @@ export async function serveGateway(settings: ProcessSettings, signals: Signals):
     })
   serving.listenToSiblings(signals)
   await reloader.watch()
+  return serving
 }
 
+/** What one that serves may have beside its settings. */
+export type ServingOptions = Pick<GatewayOptions, 'clock' | 'stores' | 'descriptors'> &
+  Readonly<{
+    link?: WorkerLink | undefined
+    /** Other bounds of the office's thread. With none, the office works in this one: by a clock that only this one has. */
+    thread?: Partial<OfficeThreadOptions> | 'none'
+  }>
+
 /** The gateway of a process, with what operators use of it. */
-class Serving {
+export class Serving {
   readonly gateway: Gateway
   readonly reloader: Reloader
+  readonly metrics: Metrics
+  /** The server of the admin address, once it is open. */
+  admin: FastifyInstance | undefined
   readonly #settings: ProcessSettings
-  readonly #link: WorkerLink | undefined
+  readonly #options: ServingOptions
   readonly #log: LogSettings
-  readonly #metrics: Metrics
-  readonly #thread: OfficeThread
-  readonly #environment = { ...process.env }
+  readonly #thread: OfficeThread | undefined
   #isStopping = false
   #endChangeLog = (): void => undefined
 
-  static async open(settings: ProcessSettings, link: WorkerLink | undefined): Promise<Serving> {
+  static async open(settings: ProcessSettings, options: ServingOptions = {}): Promise<Serving> {
     const { config } = settings.loaded
+    const { link } = options
     const { pid } = process
     const self = new OwnMember({ name: config.name, pid, worker: cluster.worker?.id })
     // A gateway alone that has no name needs none in its log.
     const name = config.name !== undefined || link ? self.name : undefined
     const log = { ...settings.log, name }
     const gateway: Gateway = await Gateway.open({
+      ...options,
       ...{ config, secret: settings.secret, log, self, siblings: link },
-      descriptors: mostDescriptors(),
       closeDays: (nowMs) => serving.#closeDays(nowMs),
     })
-    sizeYoungGeneration(() => gateway.underWay)
-    const serving: Serving = new Serving(gateway, settings, link, log)
+    const serving: Serving = new Serving(gateway, settings, options, log)
     self.fileState = () => serving.reloader.state
     return serving
   }
@@ -104,46 +110,41 @@ class Serving {
   private constructor(
     gateway: Gateway,
     settings: ProcessSettings,
-    link: WorkerLink | undefined,
+    options: ServingOptions,
     log: LogSettings,
   ) {
     this.gateway = gateway
     this.#settings = settings
-    this.#link = link
+    this.#options = options
     this.#log = log
     this.#warnAtStart()
-    this.#metrics = createMetrics(gateway, {
+    this.metrics = createMetrics(gateway, {
       state: () => this.reloader.state,
-      officeRestarts: () => this.#thread.restarts,
-      others: link,
+      officeRestarts: () => this.#thread?.restarts ?? 0,
+      others: options.link,
     })
-    this.reloader = this.#openReloader()
-    const { file, secret } = settings
-    this.#thread = new OfficeThread({
-      ...officeOf(gateway),
-      begin: () => {
-        const { text } = this.reloader
-        return { file, environment: this.#environment, text, config: gateway.config, secret }
-      },
-    })
+    this.#thread = options.thread === 'none' ? undefined : this.#openThread(options.thread)
+    const { loaded, file, environment } = settings
+    const desk = this.#thread?.desk ?? askHere(new ConfigDesk({ ...loaded, file, environment }))
+    this.reloader = this.#openReloader(desk)
   }
 
   /** The leader of several workers does what one worker does for all. */
   get #isLeader(): boolean {
-    return this.#link?.isLeader ?? true
+    return this.#options.link?.isLeader ?? true
   }
 
-  /** Opens the admin address, at which the leader answers. */
-  async openAdmin(): Promise<void> {
+  /** Opens the admin address, at which the leader answers: the configured one unless told. */
+  async openAdmin(place?: Place): Promise<void> {
     if (!this.#isLeader) return
-    const { gateway, reloader } = this
-    const { loaded, tokens, secret } = this.#settings
+    const { gateway, reloader, metrics } = this
+    const { loaded, tokens, secret, environment } = this.#settings
     const { host, port, tls } = loaded.config.admin
     const { certificates, stores } = gateway.front
-    const admin = createAdmin({
-      ...{ gateway, reloader, metrics: this.#metrics, tokens, secret, log: this.#log },
+    this.admin = createAdmin({
+      ...{ gateway, reloader, metrics, tokens, secret, environment, log: this.#log },
+      clock: this.#options.clock,
       tls: tls && certificates.open('admin', tls),
-      environment: this.#environment,
       thread: this.#thread,
       isStopping: () => this.#isStopping,
     })
@@ -151,7 +152,7 @@ class Serving {
       gateway.log.info(about, message),
     )
     try {
-      await admin.listen({ host, port })
+      await this.admin.listen(place ?? { host, port })
     } catch (error) {
       throw portInUse(error, 'admin.port in the configuration')
     }
@@ -160,9 +161,9 @@ class Serving {
   /** Answers the other workers, and obeys their overseer. */
   listenToSiblings({ reload }: Signals): void {
     const { mirrors } = this.gateway.office
-    this.#link?.serve(reload, (about) => {
+    this.#options.link?.serve(reload, (about) => {
       const order = mirrorCommandFrom(about)
-      return order ? Promise.resolve(mirrors.apply(order)) : this.#metrics.own()
+      return order ? Promise.resolve(mirrors.apply(order)) : this.metrics.own()
     })
   }
 
@@ -170,24 +171,35 @@ class Serving {
     const { comparisons, live } = this.gateway.office
     comparisons.stop()
     this.#isStopping = true
-    this.#thread.close()
+    this.#thread?.close()
     live.wake()
     this.reloader.close()
     this.#endChangeLog()
   }
 
-  #openReloader(): Reloader {
+  #openThread(options?: Partial<OfficeThreadOptions>): OfficeThread {
+    const { gateway } = this
+    const { file, environment, secret } = this.#settings
+    return new OfficeThread({
+      ...officeOf(gateway),
+      begin: () => {
+        const { text } = this.reloader
+        return { file, environment, text, config: gateway.config, secret }
+      },
+      ...options,
+    })
+  }
+
+  #openReloader(desk: AskDesk): Reloader {
     const { gateway } = this
     const { file, loaded } = this.#settings
     const { certificates, swaps } = gateway.front
     const note = noteReload({
-      ...{ gateway, metrics: this.#metrics, isLeader: this.#isLeader, log: gateway.log },
+      ...{ gateway, metrics: this.metrics, isLeader: this.#isLeader, log: gateway.log },
       warn: (warnings) => this.#warn(warnings),
     })
     return new Reloader({
-      file,
-      loaded,
-      desk: (name, ...values) => this.#thread.desk(name, ...values),
+      ...{ file, loaded, desk },
       change: (config) => gateway.change(config),
       hindrances: (config) => hindrances(swaps, gateway.config, config),
       onAttempt: (...attempt) => {
@@ -198,7 +210,7 @@ class Serving {
   }
 
   #closeDays(nowMs: number): Promise<void> {
-    return this.#thread.readsStores
+    return this.#thread?.readsStores
       ? this.#thread.closeDays(nowMs)
       : closeDueDays(this.gateway.front.stores, nowMs)
   }

@@ -248,16 +248,42 @@ t.test('only the rim of the house touches the process', (t) => {
   t.end()
 })
 
-t.test('the quick lane needs no Redis and starts no process', async (t) => {
-  const { lanes } = (await import(pathToFileURL(join(root, 'config/scripts/lanes.mjs')).href)) as {
-    lanes: Record<'quick' | 'seams', string[]>
+t.test('npm test needs packages and a Redis, and starts gateways in its own process', async (t) => {
+  const lanes = (await import(pathToFileURL(join(root, 'config/scripts/lanes.mjs')).href)) as {
+    beside: Record<string, string>
+    isUsual: (file: string) => boolean
+    seams: readonly string[]
+    ownProcess: readonly string[]
   }
-  const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8')
-  for (const file of lanes.seams) t.ok(sourceOf(file), file)
-  const starts =
-    /\b(?:start(?:Redis|Cluster|Sentinel|Process|Fleet|Browser)|spawn|execFile)(?:Sync)?\(/
+  const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('test', name))
+  for (const file of [...lanes.seams, ...lanes.ownProcess]) t.ok(tests.includes(file), file)
+  for (const folder of Object.keys(lanes.beside))
+    t.ok(existsSync(join(root, 'test', folder)), folder)
+  const others = /\b(?:start(?:Fleet|AsProcess|Browser)|[A-Z]+_BIN|LIBFAKETIME)\b/
   t.strictSame(
-    lanes.quick.filter((file) => starts.test(sourceOf(file))),
+    tests.filter(
+      (file) =>
+        lanes.isUsual(file) &&
+        file !== 'test/walls.test.ts' &&
+        others.test(readFileSync(join(root, file), 'utf8')),
+    ),
     [],
   )
+})
+
+/** The names of the windows that each plan must limit: a loop over the list takes their place. */
+const namedWindows = /perMinute|perDay|minuteUsed|dayUsed/
+
+/** Pages have their own list, which tests of pages hold. */
+const ownWindows = /^gateway\/(?:office\/admin\/console|front\/portal\/page)\//
+
+t.test('few files name a window: everything else goes through the list', (t) => {
+  const naming = having(
+    namedWindows,
+    files.filter((file) => !ownWindows.test(file)),
+  )
+  t.ok(naming.length > 0 && naming.length <= 15, `${naming.length}: ${naming.join(', ')}`)
+  t.end()
 })

@@ -3,37 +3,29 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { pageFolders, root } from './shared.mjs'
 
-/** All folders that have types in one process, which reads each library once. */
-const types = ['typescript/bin/tsc', '-b', '.', ...pageFolders]
-const eslint = ['eslint/bin/eslint.js', '.']
-const always = {
-  // It knows files by their contents, so that a checkout that git has made anew is known as well.
-  prettier: [
-    'prettier/bin/prettier.cjs',
-    '--experimental-cli',
-    '--check',
-    '--log-level',
-    'warn',
-    '.',
-  ],
-}
-const whole = { ...always, types: [...types, '--force'], eslint }
-/** By what has changed since: of packages, and of types that come from other files, they may not notice it. */
-const quick = {
-  ...always,
-  types,
-  eslint: [
-    ...eslint,
-    ...['--cache', '--cache-strategy', 'content', '--cache-location', '.cache/eslint'],
-  ],
+/** In CI everything is checked anew; elsewhere what has changed: types of packages, and in style those of other files, may be missed. */
+const isFresh = process.env.CI !== undefined
+const cache = ['--cache', '--cache-strategy', 'content', '--cache-location', '.cache/eslint']
+// It knows files by their contents, so that a checkout that git has made anew is known as well.
+const prettier = ['--experimental-cli', '--check', '--log-level', 'warn']
+
+const kinds = {
+  // All folders that have types in one process, which reads each library once.
+  types: {
+    types: ['typescript/bin/tsc', '-b', '.', ...pageFolders, ...(isFresh ? ['--force'] : [])],
+  },
+  style: {
+    prettier: ['prettier/bin/prettier.cjs', ...prettier, '.'],
+    eslint: ['eslint/bin/eslint.js', '.', ...(isFresh ? [] : cache)],
+  },
 }
 
 /**
- * Begins to check types and style of all files, beside what else is done. Gives what waits until that has
+ * Begins to check all files' types, style or both, beside what else is done. Gives what waits until that has
  * ended, prints what was found, and tells whether it was nothing.
  */
-export function beginChecks({ isQuick }) {
-  const checks = Object.entries(isQuick ? quick : whole)
+export function beginChecks(names) {
+  const checks = names.flatMap((name) => Object.entries(kinds[name]))
   const running = checks.map(([name, [file, ...args]]) => outcome(name, file, args))
   return async () => {
     const outcomes = await Promise.all(running)

@@ -1,11 +1,12 @@
 // Runs the tests, or those that are named, and tells how much of the code they and the processes that they start have run.
 const { filesOf, runFiles } = await import('./runs.mjs')
-const { findTestTools } = await import('./test-tools.mjs')
+const { findTestRedis, findTestTools } = await import('./test-tools.mjs')
 const { spawnSync } = await import('node:child_process')
 const { rmSync } = await import('node:fs')
 const { join } = await import('node:path')
 const { root } = await import('./shared.mjs')
 
+await findTestRedis()
 await findTestTools()
 const folder = join(root, '.cache', 'coverage')
 rmSync(folder, { recursive: true, force: true })
@@ -14,7 +15,7 @@ process.env.NODE_V8_COVERAGE = folder
 // Code that was kept from an earlier process can't be counted.
 process.env.NODE_DISABLE_COMPILE_CACHE = '1'
 const named = process.argv.slice(2)
-const hasPassed = await runFiles(filesOf(named.length > 0 ? named : ['test']) ?? [])
+const { isFine } = await runFiles(filesOf(named.length > 0 ? named : ['test']) ?? [])
 const parts = ['gateway', 'shared', 'backend']
 // Nothing of node_modules is read.
 const { status: reported } = spawnSync(
@@ -27,4 +28,4 @@ const { status: reported } = spawnSync(
   ],
   { cwd: root, stdio: 'inherit' },
 )
-process.exit(hasPassed && reported === 0 ? 0 : 1)
+process.exit(isFine && reported === 0 ? 0 : 1)

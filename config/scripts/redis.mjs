@@ -35,7 +35,7 @@ async function unpack() {
   } catch (error) {
     if (!(error instanceof NotHere)) throw error
     throw new SetupError(
-      `The tests need a redis-server, and it can't be fetched here (${error.message}). ` +
+      `Tests need a redis-server, and none can be fetched here (${error.message}). ` +
         `Install redis, or set REDIS_SERVER_BIN to one.`,
     )
   }

@@ -14,7 +14,7 @@ process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
 /** Runs a file of tests in a process of its own, and reads what it says in TAP. */
-export async function runFile(file, seconds) {
+export async function runFile(file, { seconds, needsRedis }) {
   const startMs = performance.now()
   const child = spawn(process.execPath, [file], {
     cwd: root,
@@ -40,7 +40,7 @@ export async function runFile(file, seconds) {
   const ms = performance.now() - startMs
   const lines = (await output).trimEnd().split('\n')
   const reason = ended === 0 ? undefined : `its process ended: ${ended}`
-  return { file, ms, ...outcomeOf(lines, reason) }
+  return { file, ms, ...outcomeOf(lines, reason, { needsRedis }) }
 }
 
 /** Files that one process runs: what they leave behind in memory grows. */
@@ -52,11 +52,12 @@ export class SharedProcesses {
   #idle = []
   #ends = []
 
-  async runFile(file, seconds) {
+  async runFile(file, options) {
     const own = this.#idle.pop() ?? new SharedProcess()
-    const outcome = await own.runFile(file, seconds)
-    if (outcome.isFine && own.files.length < mostFiles) this.#idle.push(own)
-    else this.#ends.push(own.end(outcome))
+    const outcome = await own.runFile(file, options)
+    const isFine = outcome.isFine && !outcome.isUnproven
+    if (isFine && own.files.length < mostFiles) this.#idle.push(own)
+    else this.#ends.push(own.end({ isFine }))
     return outcome
   }
 
@@ -86,7 +87,7 @@ class SharedProcess {
     void this.#ended.then(() => running.delete(this.#child))
   }
 
-  async runFile(file, seconds) {
+  async runFile(file, { seconds, needsRedis }) {
     this.files.push(file)
     const startMs = performance.now()
     this.#child.send({ file, seconds })
@@ -103,7 +104,7 @@ class SharedProcess {
     clearTimeout(hung)
     const ms = performance.now() - startMs
     const reason = result === undefined ? `its process ended: ${await this.#ended}` : 'it failed'
-    return { file, ms, ...outcomeOf(lines, result === 'ok' ? undefined : reason) }
+    return { file, ms, ...outcomeOf(lines, result === 'ok' ? undefined : reason, { needsRedis }) }
   }
 
   /** Lets it end by itself, as a file's own process does, and tells how it did. What failed before may have left anything behind. */

@@ -4,15 +4,31 @@ import { prepareOrExit } from './prepare.mjs'
 import { findPrometheus } from './prometheus.mjs'
 import { findFaketime, findRedis } from './redis.mjs'
 import { findReference } from './references.mjs'
+import { SetupError } from './shared.mjs'
 import { findShell } from './shells.mjs'
 
-/** Finds the programs that tests run, and fetches those that aren't here. */
-export async function findTestTools() {
+/**
+ * Finds the Redis that tests run, or fetches it; gives the sentence that says why there is none. Where it is needed, that
+ * ends this process.
+ */
+export async function findTestRedis({ isNeeded = true } = {}) {
   // A run that needs to fetch nothing clears up, too.
   removeLeftovers()
-  // It takes longest.
+  return prepareOrExit({ forTests: true }, async () => {
+    try {
+      process.env.REDIS_SERVER_BIN = await findRedis()
+      return undefined
+    } catch (error) {
+      if (isNeeded || !(error instanceof SetupError)) throw error
+      return error.message
+    }
+  })
+}
+
+/** Finds the other programs that tests run, and fetches those that aren't here. */
+export async function findTestTools() {
+  // Chromium takes longest.
   const chromium = findChromium()
-  process.env.REDIS_SERVER_BIN = await prepareOrExit({ forTests: true }, findRedis)
   process.env.LIBFAKETIME = await findFaketime()
   process.env.NGINX_BIN = await findReference('nginx')
   process.env.HAPROXY_BIN = await findReference('haproxy')

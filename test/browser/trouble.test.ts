@@ -57,7 +57,7 @@ async function startAgain(t: Test, tokens = token) {
     environments: [{ ADMIN_TOKEN: tokens }],
   })
   const end = async (): Promise<void> => {
-    one.gateway.child.kill('SIGTERM')
+    one.gateway.signal('SIGTERM')
     await one.gateway.ended
   }
   const again = async (ADMIN_TOKEN = tokens): Promise<void> => {

@@ -354,7 +354,7 @@ t.test('an embedded gateway is killed again and again', async (t) => {
     await pause(700)
     // Only requests of the last second may be lost.
     before = counted + 20
-    gateway.child.kill('SIGKILL')
+    gateway.signal('SIGKILL')
     await gateway.ended
   }
   held(

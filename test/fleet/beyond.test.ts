@@ -4,7 +4,7 @@ import { openStores } from '../../gateway/front/stores/open.ts'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import { ledgerLines } from '../../gateway/office/ledger/ledger.ts'
 import { dayMs } from '../../shared/windows.ts'
-import { startFleet } from '../support/fleet.ts'
+import { startServed } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startRedis } from '../support/redis.ts'
@@ -14,7 +14,7 @@ t.test(
   async (t) => {
     const upstream = await startUpstream(t)
     const redis = await startRedis(t)
-    const fleet = await startFleet(t, {
+    const fleet = await startServed(t, {
       upstream: upstream.url,
       store: `redis: "${redis.url}"`,
       more: 'plans: { free: { perMinute: unlimited, perDay: unlimited, perMonth: { limit: 100, beyond: meter, upTo: 150% } } }',
@@ -37,7 +37,7 @@ t.test(
       told.filter((notice) => notice.includes('beyond')).sort(),
       Array.from({ length: 50 }, (_, i) => `month; beyond=${i + 1}`).sort(),
     )
-    for (const { child } of fleet.processes) child.kill('SIGTERM')
+    for (const { signal } of fleet.processes) signal('SIGTERM')
     for (const { ended } of fleet.processes) t.equal((await ended).code, 0)
     const { store } = parseConfig(readFileSync(fleet.file, 'utf8'), {}, 'fleet.yaml')
     const stores = await openStores(store, { forCommandLine: true })

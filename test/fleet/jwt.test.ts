@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { startFleet } from '../support/fleet.ts'
+import { startServed } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { bearer, jwtSection, signingKey, startKeyServer, tokenOf } from '../support/jwt.ts'
@@ -13,7 +13,7 @@ const [first, second] = [signingKey('ES256', 'first'), signingKey('RS256', 'seco
 const server = await startKeyServer(t, [first])
 const upstream = await startUpstream(t)
 const redis = await startRedis(t)
-const fleet = await startFleet(t, {
+const fleet = await startServed(t, {
   upstream: upstream.url,
   store: `redis: "${redis.url}"`,
   more: `plans: { free: { perMinute: 60, perDay: 1000, bans: off }, much: { perMinute: unlimited, perDay: unlimited } }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Pool, request } from 'undici'
 import { peakMemory, startFleet, type Fleet } from '../support/fleet.ts'
-import { start, token } from '../support/operator.ts'
+import { startAsProcess as start, token } from '../support/operator.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { adminOf, startProcess } from '../support/process.ts'
 import { caller, json } from '../support/http.ts'
@@ -259,7 +259,7 @@ t.test('the file is followed, however it is changed', async (t) => {
     mistakes: [/gateway\.yaml:\d+:\d+: store can’t be changed while the gateway runs: restart it/],
   })
   writeFileSync(file, withLimit(5_000_000))
-  gateway.child.kill('SIGHUP')
+  gateway.signal('SIGHUP')
   await until(async () => (await limitOf()) === 5_000_000)
 
   const diff = async (text: string) => {

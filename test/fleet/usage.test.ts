@@ -51,7 +51,7 @@ t.test('four gateways that stop have written down each request', async (t) => {
       }
     }),
   )
-  for (const { child } of fleet.processes) child.kill('SIGTERM')
+  for (const { signal } of fleet.processes) signal('SIGTERM')
   for (const { ended } of fleet.processes) t.equal((await ended).code, 0)
   const found = await today(fleet)
   const counted = Object.fromEntries(

@@ -8,7 +8,7 @@ import { newKeyId, newToken } from '../../gateway/front/keys/token.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
-import { start, unlimited } from '../support/operator.ts'
+import { startAsProcess as start, unlimited } from '../support/operator.ts'
 import { startProcess, type Service } from '../support/process.ts'
 import { anyPort, startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -138,7 +138,7 @@ async function isReplaced(t: Test, crew: Crew): Promise<void> {
   const traffic = startTraffic(t, url, await key(), { connections: 24 })
   await until(() => traffic.asked.length > 500)
   const before = childrenOf(gateway)
-  gateway.child.kill('SIGUSR2')
+  gateway.signal('SIGUSR2')
   await until(() => childrenOf(gateway).every((pid) => !before.includes(pid)), 30_000)
   t.equal(childrenOf(gateway).length, size)
   await until(() => gateway.output().includes('done: all workers are new'))
@@ -154,10 +154,10 @@ async function isReplaced(t: Test, crew: Crew): Promise<void> {
   const { stdout } = await runCommand(['audit', '--json', '--config', file], {})
   const audit = JSON.parse(stdout) as { what: string }[]
   t.equal(audit.filter(({ what }) => what === 'config.change').length, 1, 'one writes it down')
-  gateway.child.kill('SIGHUP')
+  gateway.signal('SIGHUP')
   await until(() => (gateway.output().match(/configuration is unchanged/g) ?? []).length === size)
 
-  gateway.child.kill('SIGTERM')
+  gateway.signal('SIGTERM')
   const stoppedMs = performance.now()
   await pause(400)
   await traffic.stop()
@@ -249,11 +249,11 @@ workers: 2
 t.test('one gateway alone is not ended by the signal that replaces workers', async (t) => {
   const upstream = await startUpstream(t)
   const { gateway, url, key } = await start(t, { upstream: upstream.url })
-  gateway.child.kill('SIGUSR2')
+  gateway.signal('SIGUSR2')
   await until(() => gateway.output().includes('workers is 1: nothing was done'))
   const { status } = await fetch(`${url}/v1/x`, { headers: await key() })
   t.equal(status, 200)
-  gateway.child.kill('SIGTERM')
+  gateway.signal('SIGTERM')
   t.strictSame(await gateway.ended, { code: 0, signal: null })
 })
 

@@ -1,11 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
+import { checkout, runNode } from '../support/checkout.ts'
 import { folderOf } from '../support/folder.ts'
 import { root } from '../support/process.ts'
 
 const module = JSON.stringify(join(root, 'config/scripts/runs.mjs'))
+const { sharesOf } = (await import(pathToFileURL(join(root, 'config/scripts/times.mjs')).href)) as {
+  sharesOf: (files: readonly string[], times: object, count: number) => string[][]
+}
 const passes = `import t from 'tap'
 t.pass('a claim')`
 const fails = `import t from 'tap'
@@ -28,7 +33,7 @@ function runOf(t: Test, programs: readonly string[], options: object = {}) {
     writeFileSync(join(folder, `${i}.test.ts`), program + '\n' + noted.replaceAll('\n    ', '\n'))
   })
   const script = `import { filesOf, runFiles } from ${module}
-  process.exitCode = (await runFiles(filesOf([${JSON.stringify(folder)}]), ${JSON.stringify(options)})) ? 0 : 1`
+  process.exitCode = (await runFiles(filesOf([${JSON.stringify(folder)}]), ${JSON.stringify(options)})).isFine ? 0 : 1`
   const { status, stdout, stderr } = spawnSync(process.execPath, [
     ...['--input-type=module', '-e', script],
   ])
@@ -183,3 +188,92 @@ t.test(
     t.end()
   },
 )
+
+/** A checkout with packages, and with files of tests: one that passes, one that needs a Redis, and a fleet's, which fails. */
+function checkoutWithTests(t: Test) {
+  const folder = checkout(t)
+  const place = join(folder, 'checkout')
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+  const files = {
+    'test/gateway/plain.test.ts': passes,
+    'test/gateway/store.test.ts': `import t from 'tap'
+t.test('in a file', (t) => { t.pass(); t.end() })
+t.test('on Redis', async () => { throw new Error('There is no redis-server.') })`,
+    'test/fleet/long.test.ts': fails,
+  }
+  mkdirSync(join(place, 'test/gateway'))
+  mkdirSync(join(place, 'test/fleet'))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text)
+  for (const name of [
+    '.',
+    'gateway/office/admin/console',
+    'gateway/front/portal/page',
+    'gateway/front/http/page',
+  ]) {
+    mkdirSync(join(place, name), { recursive: true })
+    writeFileSync(
+      join(place, name, 'tsconfig.json'),
+      '{ "compilerOptions": { "noEmit": true }, "files": ["one.ts"] }',
+    )
+    writeFileSync(join(place, name, 'one.ts'), 'export const one: number = 1')
+  }
+  const script = join(place, 'config/scripts/test.mjs')
+  /** Where neither a Redis nor Debian's packages can be found. */
+  const bare = { PATH: join(folder, 'empty') }
+  return (words: readonly string[], env = {}) => runNode([script, ...words], { ...bare, ...env })
+}
+
+t.test('npm test says last what it has proven, what it hasn’t, and what else there is', (t) => {
+  const run = checkoutWithTests(t)
+  const usual = run([])
+  t.equal(usual.status, 0, usual.output)
+  t.match(usual.output, /^ok 2 - .*store\.test\.ts # SKIP parts of it need a redis-server$/m)
+  t.match(
+    usual.output,
+    /# Proven: 2 claims in 2 files, types\. Not proven: parts of 1 file\. Tests need a redis-server, .*REDIS_SERVER_BIN to one\. npm run test:all adds style, .*\.\n/,
+  )
+  t.match(
+    run(['test/gateway']).output,
+    /# Proven: 2 claims in 2 files\. Not proven: parts of 1 file\. /,
+  )
+  for (const [words, env] of [
+    [[], { CI: 'true' }],
+    [['all'], {}],
+  ] as const) {
+    const whole = run(words, env)
+    t.equal(whole.status, 1)
+    t.match(whole.output, /^Tests need a redis-server/m)
+  }
+  const REDIS_SERVER_BIN = process.execPath
+  const failed = run([], { REDIS_SERVER_BIN })
+  t.equal(failed.status, 1, 'with a Redis, that is no reason')
+  t.match(failed.output, /^# Failed: test\/gateway\/store\.test\.ts$/m)
+  t.match(failed.output, /\n# Not all is as it should be: see above\.\n/)
+  t.match(run(['test/none']), { status: 2, output: /one of checks, seams; got "test\/none"/ })
+  t.end()
+})
+
+t.test('at a terminal, a line says how far it is, and a failure is printed whole', (t) => {
+  const folder = folderOf(t, { '0.test.ts': passes, '1.test.ts': fails })
+  const script = `process.stdout.isTTY = true
+  const { filesOf, runFiles } = await import(${module})
+  await runFiles(filesOf([${JSON.stringify(folder)}]), { jobs: 1 })`
+  const { output } = runNode(['--input-type=module', '-e', script], {})
+  t.match(output, /\r\x1b\[K1 of 2 files, 1 claims … \d+ s\r/)
+  t.notMatch(output, /^ok/m)
+  t.match(output, /^not ok 2 - .*1\.test\.ts/m)
+  t.end()
+})
+
+t.test('files are shared out by their times: each once, and evenly', (t) => {
+  const times = { a: 90, b: 50, c: 40, d: 30, e: 20, f: 10 }
+  const files = [...Object.keys(times), 'new']
+  const shares = sharesOf(files, times, 3)
+  t.strictSame(shares.flat().sort(), files)
+  const sums = shares.map((share) =>
+    share.reduce((sum, file) => sum + (times[file as 'a'] ?? 40), 0),
+  )
+  t.ok(Math.max(...sums) - Math.min(...sums) <= 10, sums.join())
+  t.equal(sharesOf(files, {}, 4).flat().length, files.length, 'as well without any time')
+  t.end()
+})

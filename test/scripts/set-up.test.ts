@@ -139,6 +139,6 @@ t.test('package.json and the lock file hold what they promise', (t) => {
     [],
     'no further folder',
   )
-  t.match(readFileSync(join(root, '.ci/run'), 'utf8'), /^npm test$/m)
+  t.match(readFileSync(join(root, '.ci/run'), 'utf8'), /^npm test\nnpm run test:all -- beside\n$/m)
   t.end()
 })

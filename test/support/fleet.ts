@@ -7,13 +7,14 @@ import type { KeySettings } from '../../gateway/front/keys/settings.ts'
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { configFor, type Written } from './gateway.ts'
 import { caller } from './http.ts'
-import { adminOf, startProcess, type Service } from './process.ts'
+import { adminOf, startProcess, type Running, type Service } from './process.ts'
 import { anyPort, atSomePort, somePort } from './redis.ts'
 import { folderOf } from './folder.ts'
+import { serveHere } from './served.ts'
 
-export type Fleet = Readonly<{
+export type Fleet<Each extends Running = Service> = Readonly<{
   urls: readonly string[]
-  processes: readonly Service[]
+  processes: readonly Each[]
   /** The configuration that all of them read. */
   file: string
   /** The port that stands in it for `anyPort`. */
@@ -37,8 +38,22 @@ export type FleetOptions = Written &
   }>
 
 /** Gateways as processes of their own, on one configuration and one store. */
-export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet> {
-  const { upstream, store = 'file: $DIR/gateway.db', environments = [{}], preload } = options
+export function startFleet(t: Test, options: FleetOptions): Promise<Fleet> {
+  const { preload } = options
+  return startAll(t, options, (env) => startProcess(t, 'gateway/main.ts', { env, preload }))
+}
+
+/** Gateways as their processes serve them, in this one. */
+export function startServed(t: Test, options: FleetOptions): Promise<Fleet<Running>> {
+  return startAll(t, options, (environment) => serveHere(t, environment))
+}
+
+async function startAll<Each extends Running>(
+  t: Test,
+  options: FleetOptions,
+  begin: (environment: Readonly<Record<string, string>>) => Each,
+): Promise<Fleet<Each>> {
+  const { upstream, store = 'file: $DIR/gateway.db', environments = [{}] } = options
   const folder = folderOf(t)
   const file = join(folder, 'gateway.yaml')
   const written = configFor(upstream, store.replace('$DIR', folder), options)
@@ -46,17 +61,12 @@ export async function startFleet(t: Test, options: FleetOptions): Promise<Fleet>
     const yaml = written.replaceAll(anyPort, String(port))
     writeFileSync(file, yaml)
     const own = await Promise.all(environments.map(withPorts))
-    const processes = own.map((env) =>
-      startProcess(t, 'gateway/main.ts', {
-        env: { TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env },
-        preload,
-      }),
-    )
+    const processes = own.map((env) => begin({ TOLLGATE_CONFIG: file, LOG_LEVEL: 'warn', ...env }))
     try {
       const urls = await Promise.all(processes.map(({ url }) => url))
       return { yaml, port, own, processes, urls }
     } catch (error) {
-      for (const { child } of processes) child.kill('SIGKILL')
+      for (const { signal } of processes) signal('SIGKILL')
       throw error
     }
   })

@@ -6,7 +6,10 @@ import type { Config } from '../../gateway/front/config/config.ts'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import { KeyDesk, type Issued } from '../../gateway/front/keys/key-desk.ts'
 import type { KeySettings } from '../../gateway/front/keys/settings.ts'
-import { Gateway as GatewayServer } from '../../gateway/gateway.ts'
+import {
+  Gateway as GatewayServer,
+  type GatewayOptions as OpenOptions,
+} from '../../gateway/gateway.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
@@ -149,8 +152,12 @@ function quotasBy(t: Test, { store }: Config, testClock: () => number): QuotaSto
   return redisQuotas({ connection, prefix, timeoutMs, testClock })
 }
 
-/** A real gateway on a free port, with a store of its own, in front of an upstream. */
-export async function startGateway(t: Test, options: GatewayOptions = {}): Promise<Gateway> {
+/** A real gateway on a free port, with a store of its own, in front of an upstream; `open` opens it. */
+export async function startGateway(
+  t: Test,
+  options: GatewayOptions = {},
+  open: (options: OpenOptions) => Promise<GatewayServer> = GatewayServer.open,
+): Promise<Gateway> {
   const { clock = Date.now, log } = options
   const upstream = options.upstream ?? (await startUpstream(t))
   const store = options.store ?? `file: ${join(folderOf(t), 'gateway.db')}`
@@ -159,7 +166,7 @@ export async function startGateway(t: Test, options: GatewayOptions = {}): Promi
   const { storeClock } = options
   const stores = storeClock ? { ...opened, quota: quotasBy(t, config, storeClock) } : opened
   const { secret, descriptors } = options
-  const app = await GatewayServer.open({ config, stores, clock, log, secret, descriptors })
+  const app = await open({ config, stores, clock, log, secret, descriptors })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

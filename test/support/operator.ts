@@ -1,25 +1,37 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import { runCommand } from './command.ts'
-import { startFleet, type FleetOptions } from './fleet.ts'
+import { startFleet, startServed, type Fleet, type FleetOptions } from './fleet.ts'
 import { caller, json } from './http.ts'
+import type { Running } from './process.ts'
 import { anyPort } from './redis.ts'
 
 export const token = '5fd0c87a1b93e624-operator'
 export const unlimited = 'plans: { p: { perMinute: unlimited, perDay: 1000000 } }'
 
-/** A gateway with an admin address, and what an operator does with both. */
-export async function start(
-  t: Test,
-  { adminMore = '', ...options }: FleetOptions & Readonly<{ adminMore?: string }>,
-) {
+type Options = FleetOptions & Readonly<{ adminMore?: string }>
+
+/** A gateway with an admin address, in this process, and what an operator does with both. */
+export async function start(t: Test, options: Options) {
+  return operated(await startServed(t, withAdmin(options)))
+}
+
+/** The same as a process of its own. */
+export async function startAsProcess(t: Test, options: Options) {
+  return operated(await startFleet(t, withAdmin(options)))
+}
+
+function withAdmin({ adminMore = '', ...options }: Options): FleetOptions {
   const [environment] = options.environments ?? []
-  const fleet = await startFleet(t, {
+  return {
     more: unlimited,
     ...options,
     environments: [{ ADMIN_TOKEN: token, LOG_LEVEL: 'info', ...environment }],
     admin: `{ host: 127.0.0.1, port: ${anyPort}${adminMore} }`,
-  })
+  }
+}
+
+function operated<Each extends Running>(fleet: Fleet<Each>) {
   const [url = ''] = fleet.urls
   const [gateway] = fleet.processes
   if (!gateway) throw new Error('one was asked for')

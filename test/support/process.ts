@@ -22,16 +22,22 @@ export const bareEnvironment: Readonly<Record<string, string>> = {
   ...(isMeasured ? { NODE_V8_COVERAGE } : NODE_COMPILE_CACHE === '' ? {} : { NODE_COMPILE_CACHE }),
 }
 
-export type Service = Readonly<{
-  child: ChildProcess
+/** A service that runs, in a process of its own or in the test's. */
+export type Running = Readonly<{
   /** Where it listens; rejects if it ends before it does. */
   url: Promise<string>
   ended: Promise<{ code: number | null; signal: string | null }>
   /** Standard output and error so far. */
   output: () => string
-  /** Standard output alone. */
-  stdout: () => string
+  signal: (name: NodeJS.Signals) => void
 }>
+
+export type Service = Running &
+  Readonly<{
+    child: ChildProcess
+    /** Standard output alone. */
+    stdout: () => string
+  }>
 
 export type ProcessOptions = Readonly<{
   env?: Record<string, string>
@@ -80,11 +86,12 @@ export function startProcess(t: Test, file: string, options: ProcessOptions = {}
     await ended
     clearTimeout(killing)
   })
-  return { child, url, ended, output: () => output, stdout: () => stdout }
+  const signal = (name: NodeJS.Signals): void => void child.kill(name)
+  return { child, url, ended, signal, output: () => output, stdout: () => stdout }
 }
 
 /** Where the admin address of a gateway listens, as its log tells at the level info. */
-export async function adminOf({ output }: Service): Promise<string> {
+export async function adminOf({ output }: Pick<Running, 'output'>): Promise<string> {
   const told = () => /"admin","msg":"Server listening at ([^"]+)"/.exec(output())?.[1]
   await until(() => told() !== undefined)
   return told() ?? ''

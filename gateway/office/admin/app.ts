@@ -45,7 +45,7 @@ export type AdminOptions = Readonly<{
   /** The certificate of the address; without it, it speaks plain HTTP. */
   tls?: FollowedTls | undefined
   log?: LogSettings | undefined
-  clock?: Clock
+  clock?: Clock | undefined
   /** Runs operations that read much; without it, they run in this thread. */
   thread?: OfficeThread | undefined
   /** The values that a configuration’s `${NAME}` may have. */

@@ -64,7 +64,7 @@ t.test('what is ready is told member by member', async (t) => {
   const open = connect(Number(port), hostname)
   t.teardown(() => open.destroy())
   await once(open, 'connect')
-  gateway.child.kill('SIGTERM')
+  gateway.signal('SIGTERM')
   await until(async () => (await operate('GET', '/readyz').catch(() => undefined))?.status === 503)
   t.match(json(await operate('GET', '/readyz')), { ready: false, stopping: true })
 })

@@ -1,3 +1,4 @@
+import { inADay } from '../../../gateway/front/limits/counters-text.ts'
 import t from 'tap'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'
@@ -160,4 +161,11 @@ t.test('a reload and a move to another plan keep what each window has used', asy
   t.strictSame([await ask(), await ask()], [200, 429])
   now = july
   t.strictSame([await ask(), await left()], [200, [undefined, 19, 8, 19, 6]])
+})
+
+t.test('the number of a window within its day is whole, however long it is', (t) => {
+  for (const lengthMs of [1_000, 7_000, 3_600_000, 86_400_000, 7 * 86_400_000, undefined]) {
+    t.ok(Number.isInteger(inADay({ lengthMs })), `${lengthMs} ms`)
+  }
+  t.end()
 })

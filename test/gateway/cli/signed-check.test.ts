@@ -32,7 +32,7 @@ t.test('a backend that takes nothing unsigned is judged by the gateway, which si
 
   t.match(await check({ ADMIN_TOKEN: token }), { code: 0, out: /3 probes, nothing breaks\.\n$/ })
   t.match(await check({ GATEWAY_SECRET }), { code: 0, out: /3 probes, nothing breaks\.\n$/ })
-  gateway.child.kill('SIGTERM')
+  gateway.signal('SIGTERM')
   await gateway.ended
   t.match(await check({ ADMIN_TOKEN: token }), {
     code: 1,

@@ -4,7 +4,10 @@ import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { askHere, ConfigDesk } from '../../../gateway/office/config/desk.ts'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
-import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
+import {
+  mostQuestions,
+  type OfficeThreadOptions,
+} from '../../../gateway/office/thread/office-thread.ts'
 import { errorFrom, sentError } from '../../../gateway/office/thread/sent-error.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
@@ -25,10 +28,13 @@ async function send(call: (path: string) => Promise<unknown>): Promise<void> {
   for (const path of ['/v1/pets', '/v1/old', '/v1/pets', '/v1/pets']) await call(path)
 }
 
+type GatedOptions = Omit<AdminOptions, 'thread'> &
+  Readonly<{ thread?: Partial<OfficeThreadOptions> }>
+
 /** A gateway whose thread a gate holds up, with a key that was used. */
-async function startGated(t: Test, options: AdminOptions = {}) {
+async function startGated(t: Test, { thread, ...options }: GatedOptions = {}) {
   const gate = newGate()
-  const at = await startAdmin(t, { ...options, thread: { file: gate.file, ...options.thread } })
+  const at = await startAdmin(t, { ...options, thread: { file: gate.file, ...thread } })
   const { headers } = await at.gateway.key({ name: 'Acme' })
   const call = (path = '/v1/pets') => at.gateway.call('GET', path, undefined, headers)
   await send(call)

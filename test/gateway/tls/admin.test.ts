@@ -5,7 +5,7 @@ import { startAdmin } from '../../support/admin.ts'
 import { pairFor, selfSigned } from '../../support/certificate.ts'
 import { runCommand } from '../../support/command.ts'
 import { aliceToken, own, signIn, tokens } from '../../support/console-session.ts'
-import { startFleet } from '../../support/fleet.ts'
+import { startServed } from '../../support/fleet.ts'
 import { caller, json, tlsCaller } from '../../support/http.ts'
 import { token, unlimited } from '../../support/operator.ts'
 import { adminOf } from '../../support/process.ts'
@@ -40,7 +40,7 @@ t.test('commands trust the certificate of the admin address, by whatever name', 
   // It is for another name than 127.0.0.1, and nobody here knows who has signed it.
   const named = { names: ['gateway.internal'], address: false, signedBy: authority }
   const pair = pairFor(t, selfSigned(named))
-  const { file, processes } = await startFleet(t, {
+  const { file, processes } = await startServed(t, {
     more: unlimited,
     upstream: 'http://127.0.0.1:1',
     admin: `{ host: 127.0.0.1, port: ${anyPort}, tls: ${pair.yaml} }`,
@@ -56,7 +56,7 @@ t.test('commands trust the certificate of the admin address, by whatever name', 
   await t.test('a new one is in use after SIGHUP', async (t) => {
     const next = selfSigned()
     pair.write(next)
-    gateway.child.kill('SIGHUP')
+    gateway.signal('SIGHUP')
     await until(() => gateway.output().includes('changed certificates are in use'))
     const call = tlsCaller(await adminOf(gateway), next.cert)
     t.match(await call('GET', '/healthz'), { status: 200 })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ConfigError } from '../../../gateway/office/config/config-error.ts'
-import { openapiFrom } from '../../../gateway/office/config/openapi.ts'
-import { previewConfig } from '../../../gateway/office/config/preview.ts'
+import { ConfigError } from '../../gateway/office/config/config-error.ts'
+import { openapiFrom } from '../../gateway/office/config/openapi.ts'
+import { previewConfig } from '../../gateway/office/config/preview.ts'
 
 const bytes = 65_536
 

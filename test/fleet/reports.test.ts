@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import type { KeySettings } from '../../../gateway/front/keys/settings.ts'
-import type { LedgerLine } from '../../../gateway/office/ledger/lines.ts'
-import { routeTallies } from '../../../gateway/front/counts/route-tallies.ts'
-import { mostQuestions } from '../../../gateway/office/thread/office-thread.ts'
-import { newKey } from '../../contracts/keys.ts'
-import { startAdmin } from '../../support/admin.ts'
-import { runCommand } from '../../support/command.ts'
-import { startUpstream } from '../../support/gateway.ts'
-import { caller, json, type Answer } from '../../support/http.ts'
-import { start, token } from '../../support/operator.ts'
-import { startRedis } from '../../support/redis.ts'
-import { until } from '../../support/until.ts'
+import type { KeySettings } from '../../gateway/front/keys/settings.ts'
+import type { LedgerLine } from '../../gateway/office/ledger/lines.ts'
+import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
+import { mostQuestions } from '../../gateway/office/thread/office-thread.ts'
+import { newKey } from '../contracts/keys.ts'
+import { startAdmin } from '../support/admin.ts'
+import { runCommand } from '../support/command.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { caller, json, type Answer } from '../support/http.ts'
+import { startAsProcess as start, token } from '../support/operator.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const plans = `plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } }
@@ -52,7 +52,7 @@ async function startReporting(t: Test, kind: 'embedded' | 'redis') {
   const store = `redis: '${(await startRedis(t)).url}'`
   const at = await start(t, { upstream, store, more: plans })
   const end = async (): Promise<void> => {
-    at.gateway.child.kill('SIGTERM')
+    at.gateway.signal('SIGTERM')
     t.equal((await at.gateway.ended).code, 0)
   }
   return { ...at, call: caller(at.url), pid: at.gateway.child.pid, end }

@@ -1,16 +1,16 @@
 import t from 'tap'
 import { Pool } from 'undici'
-import type { ComparisonView } from '../../../gateway/office/compare/comparison-view.ts'
-import { mostFailures } from '../../../gateway/office/compare/mirror.ts'
-import { startAdmin } from '../../support/admin.ts'
-import { allRequests, compare, path } from '../../support/comparison.ts'
-import { startUpstream } from '../../support/gateway.ts'
-import { json } from '../../support/http.ts'
-import { start, unlimited } from '../../support/operator.ts'
-import { heldQuick, usualWait } from '../../support/promises.ts'
-import { startRedis } from '../../support/redis.ts'
-import { startTraffic } from '../../support/traffic.ts'
-import { until } from '../../support/until.ts'
+import type { ComparisonView } from '../../gateway/office/compare/comparison-view.ts'
+import { mostFailures } from '../../gateway/office/compare/mirror.ts'
+import { startAdmin } from '../support/admin.ts'
+import { allRequests, compare, path } from '../support/comparison.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { json } from '../support/http.ts'
+import { startAsProcess as start, unlimited } from '../support/operator.ts'
+import { heldQuick, usualWait } from '../support/promises.ts'
+import { startRedis } from '../support/redis.ts'
+import { startTraffic } from '../support/traffic.ts'
+import { until } from '../support/until.ts'
 
 t.test(
   'a backend that hangs costs callers nothing, and is left alone after 20 requests',
@@ -112,13 +112,13 @@ t.test('all workers take part, and one comparison runs in a fleet at a time', as
   const seen = wouldBe.seen.length
   const second = await compare(t, other.admin, settings)
   t.match(json(await crew.ask('POST', path, settings)), { status: 409 })
-  other.gateway.child.kill('SIGKILL')
+  other.gateway.signal('SIGKILL')
   await t.rejects(second.over)
   const inherits = async (): Promise<boolean> =>
     (await crew.ask('POST', path, { ...settings, for: '1s' })).status === 200
   await until(inherits)
   const third = await compare(t, crew.admin, settings)
-  crew.gateway.child.kill('SIGTERM')
+  crew.gateway.signal('SIGTERM')
   t.match(await third.over, { ended: 'stop', fit: false, gateways: ['crew/1'] })
   t.equal(wouldBe.seen.length, seen, 'without requests none is made')
 })

@@ -1,9 +1,10 @@
+import type { ChainableCommander } from 'ioredis'
 import t, { type Test } from 'tap'
-import { startUpstream } from '../../support/gateway.ts'
-import { caller, json } from '../../support/http.ts'
-import { start } from '../../support/operator.ts'
-import { startRedis } from '../../support/redis.ts'
-import { pause } from '../../support/traffic.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { start } from '../support/operator.ts'
+import { startRedis } from '../support/redis.ts'
+import { pause } from '../support/traffic.ts'
 
 // Whoever may use a Redis may write anything to it. No value and no message ends a gateway, or keeps it from serving
 // once the value is gone.
@@ -84,7 +85,7 @@ function variantsOf(text: string): string[] {
   }
 }
 
-/** Calls what reads the store; the gateway must answer each with a status of its own. */
+/** Calls what reads the store; the gateway, in this process, must answer each with a status of its own, and throw nothing. */
 async function useAll(t: Test, about: string): Promise<void> {
   const statuses = [
     (await call('GET', '/v1/pets', undefined, kept)).status,
@@ -130,8 +131,6 @@ t.test('messages of any types', async (t) => {
     for (const variant of variants) await redis.publish(channel, variant)
     await useAll(t, `${variants.length} messages to ${channel}`)
   }
-  const { gateway: service } = gateway
-  t.equal(service.child.exitCode, null, service.output().slice(-2_000))
 })
 
 t.test('values of any types', async (t) => {
@@ -144,17 +143,18 @@ t.test('values of any types', async (t) => {
       if (value) await redis.restore(name, 0, value, 'REPLACE')
     }
   }
-  const places: Record<string, (name: string) => Promise<unknown>> = {
-    text: (name) => redis.set(name, 'text'),
-    object: (name) => redis.set(name, '{"toString":1}'),
-    list: (name) => redis.rpush(name, 'x', '{}'),
-    set: (name) => redis.sadd(name, 'x'),
-    hash: (name) => redis.hset(name, 'x', 'y'),
-    sorted: (name) => redis.zadd(name, 1, 'x'),
-    stream: (name) => redis.xadd(name, '*', 'x', 'y'),
+  const places: Record<string, (by: ChainableCommander, name: string) => ChainableCommander> = {
+    text: (by, name) => by.set(name, 'text'),
+    object: (by, name) => by.set(name, '{"toString":1}'),
+    list: (by, name) => by.rpush(name, 'x', '{}'),
+    set: (by, name) => by.sadd(name, 'x'),
+    hash: (by, name) => by.hset(name, 'x', 'y'),
+    sorted: (by, name) => by.zadd(name, 1, 'x'),
+    stream: (by, name) => by.xadd(name, '*', 'x', 'y'),
   }
   for (const [about, place] of Object.entries(places)) {
-    for (const name of names) await redis.del(name).then(() => place(name))
+    // In one step, because a gateway may write between.
+    for (const name of names) await place(redis.multi().del(name), name).exec()
     await useAll(t, `all of them a ${about}`)
     await pause(1_100)
     await useAll(t, `all of them a ${about}, a second later`)
@@ -180,7 +180,5 @@ t.test('values of any types', async (t) => {
     await restore()
   }
   await pause(1_100)
-  const { gateway: service } = gateway
-  t.equal(service.child.exitCode, null, service.output().slice(-2_000))
   t.equal((await call('GET', '/v1/pets', undefined, kept)).status, 200)
 })

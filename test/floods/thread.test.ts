@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { startAdmin } from '../../support/admin.ts'
-import { json } from '../../support/http.ts'
-import { start, token } from '../../support/operator.ts'
-import { startUpstream } from '../../support/gateway.ts'
+import { startAdmin } from '../support/admin.ts'
+import { json } from '../support/http.ts'
+import { startAsProcess as start, token } from '../support/operator.ts'
+import { startUpstream } from '../support/gateway.ts'
 
 const plan = (i: number): string => ` p${i}: {perMinute: ${i + 1}, perDay: 9}\n`
 

@@ -1,42 +1,17 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { inADay } from '../gateway/front/limits/counters-text.ts'
-import { configFor, startUpstream } from './support/gateway.ts'
-import { caller, json } from './support/http.ts'
-import { token } from './support/operator.ts'
-import { adminOf, root, startProcess } from './support/process.ts'
-import { startRedis } from './support/redis.ts'
-import { until } from './support/until.ts'
-import { folderOf } from './support/folder.ts'
+import { configFor, startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { token } from '../support/operator.ts'
+import { adminOf, root, startProcess } from '../support/process.ts'
+import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 const week = 7 * 86_400
-
-/** The names of the windows that each plan must limit: a loop over the list takes their place. */
-const named = /perMinute|perDay|minuteUsed|dayUsed/
-
-/** Pages have their own list, which tests of pages hold. */
-const pages = /^gateway\/(?:office\/admin\/console|front\/portal\/page)\//
-
-t.test('few files name a window: everything else goes through the list', (t) => {
-  const files = ['gateway', 'shared'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .map((name) => join(folder, name).replaceAll('\\', '/'))
-      .filter((name) => name.endsWith('.ts') && !pages.test(name))
-      .filter((name) => named.test(readFileSync(join(root, name), 'utf8'))),
-  )
-  t.ok(files.length <= 15, `${files.length}: ${files.join(', ')}`)
-  t.end()
-})
-
-t.test('the number of a window within its day is whole, however long it is', (t) => {
-  for (const lengthMs of [1_000, 7_000, 3_600_000, 86_400_000, 7 * 86_400_000, undefined]) {
-    t.ok(Number.isInteger(inADay({ lengthMs })), `${lengthMs} ms`)
-  }
-  t.end()
-})
 
 /** The sources with one more row in the list of windows: a week, between day and month. */
 function sourcesWithWeek(t: Test): string {

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
-import { pairFor, selfSigned } from '../../support/certificate.ts'
-import { startFleet } from '../../support/fleet.ts'
-import { startUpstream } from '../../support/gateway.ts'
-import { tlsCaller } from '../../support/http.ts'
-import { anyPort, startRedis } from '../../support/redis.ts'
-import { until } from '../../support/until.ts'
+import { pairFor, selfSigned } from '../support/certificate.ts'
+import { startFleet } from '../support/fleet.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { tlsCaller } from '../support/http.ts'
+import { anyPort, startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 t.test('workers at one port renew their certificate, and lose no connection', async (t) => {
   const redis = await startRedis(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { contractsInRedis, mainContractsInRedis } from '../../contracts/in-redis.ts'
-import { startCluster, startSentinel } from '../../support/redis.ts'
+import { contractsInRedis, mainContractsInRedis } from '../contracts/in-redis.ts'
+import { startCluster, startSentinel } from '../support/redis.ts'
 
 const [{ nodes }, { sentinel, name }] = await Promise.all([startCluster(t), startSentinel(t)])
 

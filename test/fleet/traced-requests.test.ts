@@ -3,18 +3,18 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { parseConfig } from '../../../gateway/office/config/load.ts'
-import { drain } from '../../../shared/serve.ts'
-import { traceParentFrom, traceStateFrom } from '../../../shared/trace.ts'
-import { version } from '../../../shared/version.ts'
-import { startCollector, type SeenSpan } from '../../support/collector.ts'
-import { startFleet } from '../../support/fleet.ts'
-import { configFor, startGateway } from '../../support/gateway.ts'
-import { caller } from '../../support/http.ts'
-import { startProcess } from '../../support/process.ts'
-import { callersSpan, traced, traceId, tracing } from '../../support/spans.ts'
-import { until } from '../../support/until.ts'
-import { folderOf } from '../../support/folder.ts'
+import { parseConfig } from '../../gateway/office/config/load.ts'
+import { drain } from '../../shared/serve.ts'
+import { traceParentFrom, traceStateFrom } from '../../shared/trace.ts'
+import { version } from '../../shared/version.ts'
+import { startCollector, type SeenSpan } from '../support/collector.ts'
+import { startFleet } from '../support/fleet.ts'
+import { configFor, startGateway } from '../support/gateway.ts'
+import { caller } from '../support/http.ts'
+import { startProcess } from '../support/process.ts'
+import { callersSpan, traced, traceId, tracing } from '../support/spans.ts'
+import { until } from '../support/until.ts'
+import { folderOf } from '../support/folder.ts'
 
 const canary = 'c4n4ry'
 
@@ -65,8 +65,8 @@ ${tracing({ ...collector, url: '${OTEL_EXPORTER_OTLP_ENDPOINT:-}' })}`,
   t.equal(await ask({}, '/v1/pets/0'), 404)
   t.equal(await ask({}), 429)
   t.equal(await ask({ authorization: `Bearer ${canary}` }, `/v1/${headers.authorization}`), 401)
-  for (const { child, ended } of [gateway, store]) {
-    child.kill('SIGTERM')
+  for (const { signal, ended } of [gateway, store]) {
+    signal('SIGTERM')
     t.match(await ended, { code: 0 })
   }
 

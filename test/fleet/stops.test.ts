@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { operations } from '../../../gateway/office/operations/all.ts'
-import { storeAt } from '../../support/filled-store.ts'
-import { startUpstream } from '../../support/gateway.ts'
-import type { Answer, Call } from '../../support/http.ts'
-import { account, fillLargely } from '../../support/large-store.ts'
-import { start } from '../../support/operator.ts'
-import { longestPieceMs, probe } from '../../support/stops.ts'
-import { folderOf } from '../../support/folder.ts'
+import { operations } from '../../gateway/office/operations/all.ts'
+import { storeAt } from '../support/filled-store.ts'
+import { startUpstream } from '../support/gateway.ts'
+import type { Answer, Call } from '../support/http.ts'
+import { account, fillLargely } from '../support/large-store.ts'
+import { startAsProcess as start } from '../support/operator.ts'
+import { longestPieceMs, probe } from '../support/stops.ts'
+import { folderOf } from '../support/folder.ts'
 
 const routeCount = 1_000
 const keyCount = 10_000

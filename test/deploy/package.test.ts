@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { PageFolder } from '../gateway/front/http/page-files.ts'
-import { startUpstream } from './support/gateway.ts'
-import { caller, json } from './support/http.ts'
-import { root } from './support/process.ts'
-import { atSomePort } from './support/redis.ts'
-import { until } from './support/until.ts'
+import { PageFolder } from '../../gateway/front/http/page-files.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { caller, json } from '../support/http.ts'
+import { root } from '../support/process.ts'
+import { atSomePort } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')

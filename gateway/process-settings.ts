@@ -1,0 +1,47 @@
+import { logLevels, type LogSettings, type LogTarget } from '../shared/log.ts'
+import { isLoopback } from '../shared/serve.ts'
+import { secretFault } from '../shared/signature.ts'
+import {
+  adminTokensFrom,
+  guessableWarnings,
+  roleWarnings,
+  type AdminTokens,
+} from './office/admin/token.ts'
+import { configFile } from './office/config/file-text.ts'
+import { readConfig, type Loaded } from './office/config/load.ts'
+
+/** What a process of the gateway goes by. */
+export type ProcessSettings = Readonly<{
+  /** The configuration file, and what it says. */
+  file: string
+  loaded: Loaded
+  /** The values that the configuration's `${NAME}` may have. */
+  environment: NodeJS.ProcessEnv
+  /** Shared with the backend. */
+  secret: string | undefined
+  tokens: AdminTokens
+  /** What is weak about the tokens. */
+  warnings: readonly string[]
+  log: Pick<LogSettings, 'level' | 'target'>
+}>
+
+/** The settings of a process by its environment. Throws if one of them is no good. */
+export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget): ProcessSettings {
+  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
+  const fault = secretFault(secret)
+  if (fault) throw new Error(fault)
+  const tokens = adminTokensFrom(ADMIN_TOKEN)
+  const level = logLevels.find((level) => level === LOG_LEVEL)
+  if (!level)
+    throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
+  const file = configFile(environment)
+  const loaded = readConfig(file, environment)
+  const { host } = loaded.config.admin
+  if (tokens.length === 0 && !isLoopback(host)) {
+    throw new Error(
+      `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
+    )
+  }
+  const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
+  return { file, loaded, environment, secret, tokens, warnings, log: { level, target } }
+}
