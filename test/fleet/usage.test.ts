@@ -2,7 +2,7 @@ import t from 'tap'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { usage } from '../../gateway/front/counts/usage.ts'
-import { startFleet, type Fleet } from '../support/fleet.ts'
+import { startFleet, startServed, type Fleet } from '../support/fleet.ts'
 import { plans, startUpstream } from '../support/gateway.ts'
 import { caller } from '../support/http.ts'
 import { startRedis } from '../support/redis.ts'
@@ -14,7 +14,7 @@ import { readFileSync } from 'node:fs'
 const dayMs = 86_400_000
 
 /** Today's usage of all keys. */
-async function today({ file }: Fleet) {
+async function today({ file }: Pick<Fleet, 'file'>) {
   const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
   const stores = await openStores(store, { forCommandLine: true })
   try {
@@ -30,7 +30,7 @@ t.test('four gateways that stop have written down each request', async (t) => {
   const upstream = await startUpstream(t, ({ url = '' }, response) => {
     response.writeHead(url.endsWith('7') ? 404 : 200).end('{}')
   })
-  const fleet = await startFleet(t, {
+  const fleet = await startServed(t, {
     upstream: upstream.url,
     more: plans,
     store: `redis: "${redis.url}"`,
@@ -89,7 +89,7 @@ t.test('a gateway that is killed has lost five seconds of usage at most', async 
 })
 
 /** The points of each quota today, by the ledger. */
-async function pointsToday({ file }: Fleet): Promise<Map<string, number>> {
+async function pointsToday({ file }: Pick<Fleet, 'file'>): Promise<Map<string, number>> {
   const { store } = parseConfig(readFileSync(file, 'utf8'), {}, 'fleet.yaml')
   const stores = await openStores(store, { forCommandLine: true })
   try {
