@@ -1,9 +1,9 @@
+import type { Context, HrTime } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { Log } from '../log.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
 import { CountingExporter } from './counting-exporter.ts'
-import { FinishedSpan, type Service } from './finished-span.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
 
 /** A batch is sent when it has this many spans, or this long after its first one. */
@@ -53,12 +53,21 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
     exportTimeoutMillis: 2 * times.timeoutMs,
   })
   const ids = new sdk.RandomIdGenerator()
-  const service: Service = {
+  let present: Span | undefined
+  const provider = new sdk.TracerProvider({
     resource: serviceResource(resources, options),
-    scope: { name: 'tollgate', version: version() },
-    traceState: api.createTraceState,
-  }
+    sampler: new sdk.AlwaysOnSampler(),
+    // Each span has its ids before it is made: backends were sent them.
+    idGenerator: {
+      generateTraceId: () => present?.traceId ?? ids.generateTraceId(),
+      generateSpanId: () => present?.id ?? ids.generateSpanId(),
+    },
+    spanProcessors: [batches],
+  })
+  const tracer = provider.getTracer('tollgate', version())
+  const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT }
   let zeroMs = performance.timeOrigin
+  const timeAt = (ms: number): HrTime => timeOf(zeroMs + ms)
   return {
     newTraceId: ids.generateTraceId,
     newSpanId: ids.generateSpanId,
@@ -67,16 +76,38 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
       if (exporter.waiting === mostWaiting) return void counts.dropped++
       exporter.waiting++
       zeroMs = correctedZero(zeroMs)
-      batches.onEnd(new FinishedSpan(span, zeroMs, service))
+      present = span
+      const { name, attributes, event } = span
+      const startTime = timeAt(span.beganAtMs)
+      const settings = { kind: kinds[span.kind], startTime, attributes }
+      const made = tracer.startSpan(name, settings, parentOf(api, span))
+      if (event) made.addEvent(event.name, event.attributes, timeAt(event.atMs))
+      if (span.isError) made.setStatus({ code: api.SpanStatusCode.ERROR })
+      made.end(timeAt(span.endedAtMs))
     },
     close: () =>
       within(
         closingMs,
-        batches.shutdown().catch(() => undefined),
+        provider.shutdown().catch(() => undefined),
       ),
   }
 }
 
+/** The span that a span is a part of, as OpenTelemetry is told of it. */
+function parentOf(api: Api, { traceId, parentId, hasRemoteParent, state }: Span): Context {
+  if (parentId === undefined) return api.ROOT_CONTEXT
+  const context = { traceId, spanId: parentId, traceFlags: api.TraceFlags.SAMPLED }
+  const traceState = state === undefined ? {} : { traceState: api.createTraceState(state) }
+  const parent = { ...context, ...traceState, isRemote: hasRemoteParent }
+  return api.trace.setSpanContext(api.ROOT_CONTEXT, parent)
+}
+
+/** Milliseconds as seconds and nanoseconds. */
+function timeOf(ms: number): HrTime {
+  return [Math.floor(ms / 1_000), Math.floor((ms % 1_000) * 1_000_000)]
+}
+
+type Api = Awaited<ReturnType<typeof load>>['api']
 type Resources = Awaited<ReturnType<typeof load>>['resources']
 
 function serviceResource(
