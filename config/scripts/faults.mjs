@@ -2,7 +2,7 @@
 const { prepareOrExit } = await import('./prepare.mjs')
 const { readFileSync, rmSync, mkdirSync } = await import('node:fs')
 const { join } = await import('node:path')
-const { findFaketime, findRedis } = await import('./redis.mjs')
+const { findFaketime, findRedis } = await import('./programs.mjs')
 const { runFiles } = await import('./runs.mjs')
 const { root } = await import('./shared.mjs')
 

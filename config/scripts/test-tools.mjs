@@ -1,11 +1,8 @@
 import { findChromium } from './chromium.mjs'
 import { removeLeftovers } from './debian.mjs'
 import { prepareOrExit } from './prepare.mjs'
-import { findPrometheus } from './prometheus.mjs'
-import { findFaketime, findRedis } from './redis.mjs'
-import { findReference } from './references.mjs'
+import { findFaketime, findProgram, findRedis, variableOf } from './programs.mjs'
 import { SetupError } from './shared.mjs'
-import { findShell } from './shells.mjs'
 
 /**
  * Finds the Redis that tests run, or fetches it; gives the sentence that says why there is none. Where it is needed, that
@@ -30,12 +27,8 @@ export async function findTestTools() {
   // Chromium takes longest.
   const chromium = findChromium()
   process.env.LIBFAKETIME = await findFaketime()
-  process.env.NGINX_BIN = await findReference('nginx')
-  process.env.HAPROXY_BIN = await findReference('haproxy')
-  process.env.ZSH_BIN = await findShell('zsh')
-  process.env.FISH_BIN = await findShell('fish')
-  const { promtool, prometheus } = await findPrometheus()
-  process.env.PROMTOOL_BIN = promtool
-  process.env.PROMETHEUS_BIN = prometheus
+  for (const name of ['nginx', 'haproxy', 'zsh', 'fish', 'promtool', 'prometheus']) {
+    process.env[variableOf(name)] = await findProgram(name)
+  }
   process.env.CHROMIUM_BIN = await chromium
 }
