@@ -66,7 +66,7 @@ t.test('each fault is told with its file', (t) => {
     "tsconfig.jsonc is copied, and isn't there",
     'shared is copied, and Dockerfile.dockerignore leaves it out',
     "release.yml: the file must have required property 'permissions'",
-    'test.yml: /jobs/test must NOT have additional properties timeout-minuets',
+    'test.yml: /jobs/shares must NOT have additional properties timeout-minuets',
   ]) {
     t.match(output, fault)
   }
