@@ -34,6 +34,11 @@ const walls: readonly { from: RegExp; notTo: RegExp; because: string }[] = [
     because: 'stages meet in route-stages.ts only',
   },
   {
+    from: /^gateway\/(?!front\/(?:acts\/|stages\/5-act))/,
+    notTo: /^gateway\/front\/acts\//,
+    because: 'one stage acts for test keys, and no other knows of it',
+  },
+  {
     from: /^gateway\/front\/(?!stores\/)/,
     notTo: /^(?:gateway\/front\/stores\/(?:embedded|redis)|ioredis|better-sqlite3)/,
     because: 'callers are served from the interface of a store, never from its technology',

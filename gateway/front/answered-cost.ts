@@ -10,10 +10,10 @@ export function answeredCost({
   isAnswered,
   isGivenBack,
   refusal,
-  act,
+  acted,
 }: RequestRecord): AnsweredCost | undefined {
   if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
-  if (isGivenBack || act) return undefined
+  if (isGivenBack || acted !== undefined) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
   if (!isAnswered && (route.answer || refusal)) return undefined
   const costText = route.answerCost.inBody ? bodyCost?.told : toldCost

@@ -26,7 +26,7 @@ export function describer(throttle: LogThrottle, trustedProxies: Ranges) {
 function describe(line: LogLine, request: FastifyRequest): void {
   const { tollgate: record } = request
   if (!record) return
-  const { caller, turnedAway, route, target, refusal, trace, act } = record
+  const { caller, turnedAway, route, target, refusal, trace, acted } = record
   if (trace) line['trace'] = trace.traceId
   const identified = caller ?? turnedAway
   if (identified) {
@@ -35,8 +35,8 @@ function describe(line: LogLine, request: FastifyRequest): void {
   }
   line['route'] = route.label
   line['decision'] = outcomeOf(record, request)
-  if (act?.isActed) {
-    line['acted'] = act.text
+  if (acted !== undefined) {
+    line['acted'] = acted
     return
   }
   if (refusal?.reason) line['reason'] = refusal.reason

@@ -25,9 +25,9 @@ export function replaceable(slot: Readonly<{ stages: RouteStages }>): RouteStage
     screen: now('screen'),
     preflight: now('preflight'),
     authenticate: now('authenticate'),
+    act: now('act'),
     admit: now('admit'),
     retire: now('retire'),
-    act: now('act'),
     announce(request, reply, payload, done) {
       void slot.stages.announce.call(this, request, reply, payload, done)
     },

@@ -2,17 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toTenths } from '../../shared/clock.ts'
 import type { Refusal, RefusalCode } from '../../shared/refusal.ts'
 import { answer, type LogLine } from '../../shared/service.ts'
-import type { Act } from './acts/act.ts'
+import type { Announced } from './config/deprecations.ts'
 import type { Caller } from './keys/caller.ts'
 import type { Standing } from './limits/headers.ts'
 import type { PartState } from './limits/parts.ts'
+import type { Forbidden } from './limits/refusals.ts'
 import type { Terms } from './keys/terms.ts'
 import type { AnswerCost, ToldCost } from './limits/answer-cost.ts'
 import type { Trace } from './request-trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
-
-/** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
-export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'cost'
 
 export type Answer = (request: FastifyRequest, reply: FastifyReply) => unknown
 
@@ -66,8 +64,10 @@ export class RequestRecord implements GuardedRequest {
   /** The operations and the cap of a caller that asks how it stands. */
   parts: readonly PartState[] | undefined = undefined
   refusal: Refusal | undefined = undefined
-  /** The wish of a test key. A request with one counts nowhere. */
-  act: Act | undefined = undefined
+  /** The deprecation of its operation, once somebody has asked for it. */
+  announced: Announced | 'unasked' | undefined = 'unasked'
+  /** What was acted for a test key. Such a request counts nowhere. */
+  acted: string | undefined = undefined
   /** Whether its backend has answered: a WebSocket is no answer. */
   isAnswered = false
   /** The cost that its answer tells: in a trailer, if that is well formed or alone, else in a header. */
@@ -133,10 +133,10 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
 export type Outcome = 'admitted' | RefusalCode | 'acted' | 'preflight' | 'open' | 'gone'
 
 export function outcomeOf(
-  { refusal, standing, caller, act }: RequestRecord,
+  { refusal, standing, caller, acted }: RequestRecord,
   { method }: FastifyRequest,
 ): Outcome {
-  if (act?.isActed) return 'acted'
+  if (acted !== undefined) return 'acted'
   if (refusal) return refusal.code
   if (!standing) return 'gone'
   if (caller) return 'admitted'

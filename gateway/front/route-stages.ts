@@ -15,9 +15,9 @@ import { follow } from './stages/1-follow.ts'
 import { screen } from './stages/2-screen.ts'
 import { preflight } from './stages/3-preflight.ts'
 import { authenticate, letAnybodyIn } from './stages/4-authenticate.ts'
-import { admit } from './stages/5-admit.ts'
-import { retire } from './stages/6-retire.ts'
-import { act } from './stages/7-act.ts'
+import { act } from './stages/5-act.ts'
+import { admit } from './stages/6-admit.ts'
+import { retire } from './stages/7-retire.ts'
 import { announce } from './stages/9-announce.ts'
 import type { GuardOptions, Opened } from './opened.ts'
 import type { RouteStages } from './replaceable-stages.ts'
@@ -40,12 +40,12 @@ export class Stages {
   readonly #opened: Opened
   readonly #record: Recorder
   readonly #shared: Pick<RouteStages, 'screen' | 'preflight'>
-  readonly #guarded: Pick<RouteStages, 'authenticate' | 'retire' | 'announce'>
+  readonly #guarded: Pick<RouteStages, 'authenticate' | 'act' | 'retire' | 'announce'>
   readonly #open: Pick<RouteStages, 'authenticate' | 'announce'>
 
   constructor(app: FastifyInstance, options: GuardOptions, opened: Opened, tokenOf: TokenOf) {
     const { config, front, clock } = options
-    const { directory, strangers, lastUses } = front
+    const { directory, quotas, strangers, lastUses } = front
     this.#options = options
     this.#opened = opened
     this.#record = recorderOf(app, options)
@@ -69,6 +69,7 @@ export class Stages {
         ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
         ...{ tokenOf, keyHeaders },
       }),
+      act: act({ quotas, strangers, addressOf, find, clock }),
       retire: retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
       announce: announce({ ietf, find, cors, keyHeaders }),
     }
@@ -90,7 +91,7 @@ export class Stages {
 
   /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
   ofRoute(settings: FastifyContextConfig, url: string): RouteStages {
-    const { tollgate, cost = 1, label = url, routeOf } = settings
+    const { tollgate, cost = 1, label = url, routeOf, isOwn } = settings
     const { quotas } = this.#options.front
     const { underWay } = this.#options
     const asksOnly = tollgate === 'quota'
@@ -101,13 +102,14 @@ export class Stages {
       ...this.#shared,
     }
     if (tollgate === 'open') {
-      return { ...anyway, ...this.#open, admit: undefined, retire: undefined, act: undefined }
+      return { ...anyway, ...this.#open, act: undefined, admit: undefined, retire: undefined }
     }
     return {
       ...anyway,
       ...this.#guarded,
+      // The gateway's own endpoints answer whatever the limits say.
+      act: isFree || isOwn ? undefined : this.#guarded.act,
       admit: admit({ quotas, asksOnly, banned: this.#record.banned }),
-      act: isFree || routeOf ? undefined : act,
     }
   }
 }

@@ -7,9 +7,9 @@ export const way = [
   'screen',
   'preflight',
   'authenticate',
+  'act',
   'admit',
   'retire',
-  'act',
   'forward',
   'announce',
 ] as const

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ActName } from '../../gateway/front/acts/act.ts'
+import type { ActName } from '../../gateway/front/acts/wish.ts'
 import { startGateway, type Gateway, type GatewayOptions } from './gateway.ts'
 
 /** Noon of the day on which acts are tried. */

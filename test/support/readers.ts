@@ -1,4 +1,4 @@
-import { actFrom } from '../../gateway/front/acts/act.ts'
+import { wishFrom } from '../../gateway/front/acts/wish.ts'
 import { deprecationFinder } from '../../gateway/front/config/deprecations.ts'
 import { BodyCost } from '../../gateway/front/forwarding/body-cost.ts'
 import { cookiesForCaller } from '../../gateway/front/forwarding/cookies.ts'
@@ -241,9 +241,7 @@ export const readers: readonly Reader[] = [
     around: [...bare, [`01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-`, '']],
   }),
   reader('requestIdFrom', 'shared/request-id.ts', 128, 'order-66-', requestIdFrom),
-  reader('actFrom', `${front}/acts/act.ts shared/units.ts`, ofHeaders, 'minute', (text) =>
-    actFrom({ 'x-gateway-act': text }),
-  ),
+  reader('wishFrom', `${front}/acts/wish.ts shared/units.ts`, ofHeaders, 'minute', wishFrom),
   reader(
     'tokenSource',
     `${http}/token-source.ts`,

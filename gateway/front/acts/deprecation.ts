@@ -1,6 +1,6 @@
 import { announcer, type Announced, type Deprecation } from '../config/deprecations.ts'
 import { dayMs } from '../../../shared/windows.ts'
-import type { Act } from './act.ts'
+import type { ActName } from './wish.ts'
 
 const monthMs = 30 * dayMs
 const brownoutMs = 60_000
@@ -8,16 +8,12 @@ const brownoutMs = 60_000
 /** Stands for the operation that a deprecated one without a `replacement` leads to. */
 const someReplacement = '/acted/replacement'
 
-/**
- * The deprecation that a wish pretends: the operation's own, with other times, or one that is made up; `undefined` for a
- * wish that isn't about deprecation.
- */
+/** The deprecation that a wish pretends: the operation's own, with other times, or one that is made up. */
 export function actedDeprecation(
-  { name }: Act,
+  name: Extract<ActName, 'deprecated' | 'sunset' | 'brownout'>,
   announced: Announced | undefined,
   nowMs: number,
-): Announced | undefined {
-  if (name !== 'deprecated' && name !== 'sunset' && name !== 'brownout') return undefined
+): Announced {
   const base = { ...(announced?.deprecation ?? madeUp(nowMs)), extensions: [] }
   const { sinceMs, sunsetMs = nowMs + monthMs } = base
   const passedMs = Math.min(sunsetMs, nowMs)

@@ -12,7 +12,7 @@ import { countRouteUse, countUse } from './usage-tallies.ts'
 export function countEnded(ended: Ended, counts: RequestCounts): void {
   const { meters, tallies } = counts
   countAnswer(ended, meters.refusals)
-  if (ended.record.act) return
+  if (ended.record.acted !== undefined) return
 
   counts.liveCounts.count(ended)
   measure(ended, meters.own)

@@ -79,13 +79,13 @@ function endedOf(
 ): Ended | undefined {
   const { tollgate: record } = request
   if (!record) return undefined
-  const { caller, standing, refusal, act } = record
+  const { caller, standing, refusal } = record
   return {
     request,
     record,
     route,
     status: statusOf(reply),
-    plan: act ? testPlan : caller ? planOf(caller) : noPlan,
+    plan: caller ? planOf(caller) : noPlan,
     caller,
     standing,
     refusedBy: refusal && windowRefusing(refusal),

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { pathOf } from '../../../shared/service.ts'
-import { answerActed } from './acted-answer.ts'
 import type { Route } from '../config/config.ts'
 import { refuse } from '../request-record.ts'
 import { ForwardedRequest } from './forwarded-request.ts'
@@ -35,7 +34,6 @@ export function forwardTo(options: ForwardingOptions, route: Route, upstream: Up
     if (isBodied && (method === 'GET' || method === 'HEAD')) return refuse(reply, bodied(method))
     const length = isBodied ? raw.headers['content-length'] : undefined
     if (Number(length ?? 0) > route.bodyLimit) return refuse(reply, tooLarge(route.bodyLimit))
-    if (record.act) return answerActed(record.act, record, reply, upstream)
     const target = path + request.url.slice(pathOf(request).length)
     const forwarded = new ForwardedRequest(forwarding, request, record, reply, target)
     if (isBodied) forwarded.waitForBody(length === undefined ? Infinity : Number(length))

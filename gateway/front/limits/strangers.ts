@@ -3,15 +3,13 @@ import type { Refusal, RefusalCode } from '../../../shared/refusal.ts'
 import { neighbourhoodOf } from '../http/address.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { FleetCounts, type StrangerAddress } from './fleet-counts.ts'
-import { usedUp } from './acted.ts'
 import { waitRefusal } from './wait-refusal.ts'
 import type { Standing } from './headers.ts'
 import { fits } from './counters.ts'
-import { isLimited, type Limits } from './limits.ts'
+import type { Limits } from './limits.ts'
 import { newQuota } from './quota-state.ts'
 import { standing, step, type Decision } from './step.ts'
 import type { StrangerStore } from './stranger-store.ts'
-import { steadyWindows } from '../../../shared/windows.ts'
 
 /** The least number of addresses that are remembered. The longest quiet ones make room for new ones. */
 const leastAddresses = 10_000
@@ -63,15 +61,6 @@ export class Strangers {
     const { limits } = this
     const quota = this.#addresses.get(name)?.quota ?? newQuota()
     return standing(quota, { key: name, limits }, this.#clock())
-  }
-
-  /** The refusal of an address that had sent too many requests, for a test key; `undefined` where that never happens. */
-  actedRefusal(address: string): { refusal: Refusal; standing: Standing } | undefined {
-    const { limits } = this
-    const real = { decision: this.stand(address), limits }
-    const limited = steadyWindows.find((window) => isLimited(limits, window))
-    const standing = limited && usedUp(real, limited, 1)
-    return standing && { refusal: waitRefusal('too_many_failed_attempts', standing), standing }
   }
 
   /** Whether the next request of an address would exceed its limits. */

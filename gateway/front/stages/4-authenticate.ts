@@ -5,22 +5,31 @@ import type {
   onRequestHookHandler,
 } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
-import { Refusal, type Reason } from '../../../shared/refusal.ts'
+import type { Reason, Refusal } from '../../../shared/refusal.ts'
 import { logOf } from '../../../shared/request-log.ts'
 import { pathOf } from '../../../shared/service.ts'
-import { actFrom } from '../acts/act.ts'
-import { authorization, titled } from '../http/key-header.ts'
 import type { NoToken, TokenOf } from '../http/token-source.ts'
 import { Caller, stateOf } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
 import type { Denial, OutsideFinder } from '../keys/outside-callers.ts'
 import { appKind } from '../keys/outsider.ts'
+import {
+  ended,
+  invalidBecause,
+  malformed,
+  mistyped,
+  tokenlessRefusals,
+  unchecked,
+  unknown,
+  unplanned,
+  type TokenlessRefusals,
+} from '../keys/refusals.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../keys/terms.ts'
 import type { LastUses } from '../counts/last-uses.ts'
 import { LogThrottle } from '../http/log-throttle.ts'
-import { refuse, type RequestRecord } from '../request-record.ts'
+import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
 export type AuthenticateOptions = Readonly<{
@@ -38,9 +47,6 @@ export type AuthenticateOptions = Readonly<{
   lastUses: Pick<LastUses, 'add'>
   clock: Clock
 }>
-
-const challenge = 'Bearer realm="tollgate"'
-const secondsUntilBack = '5'
 
 /** The time between two log lines about a key whose plan is gone. */
 const everyMinuteMs = 60_000
@@ -136,7 +142,6 @@ class Authentication {
       return refuseStranger(request, reply, ended[stateOf(caller).endsBecause])
     }
     lastUses.add(caller, nowMs)
-    if (caller.isTest && this.#actsAsStranger(request, reply, record)) return
     const terms = plans.termsFor(caller)
     if (!terms) {
       record.turnedAway = caller
@@ -146,27 +151,6 @@ class Authentication {
     record.terms = terms
     record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
     done()
-  }
-
-  /** Notes what a test key has acted. `true` if it is a refusal of a stranger, which this stage acts itself. */
-  #actsAsStranger(request: FastifyRequest, reply: FastifyReply, record: RequestRecord): boolean {
-    // At the gateway's own endpoints nothing is acted: they answer whatever the limits say.
-    const { tollgate, isOwn } = request.routeOptions.config
-    if (isOwn || tollgate === 'quota') return false
-    const act = (record.act = actFrom(request.headers))
-    if (act?.name === 'expired') {
-      act.isActed = true
-      this.#tellAsStranger(request, reply, ended.expired())
-      return true
-    }
-    if (act?.name !== 'too_many_failed_attempts') return false
-    const { strangers, addressOf } = this.#options
-    const acted = strangers.actedRefusal(addressOf(request))
-    act.isActed = acted !== undefined
-    if (!acted) return false
-    record.standing = acted.standing
-    void refuse(reply, acted.refusal)
-    return true
   }
 
   /** Refuses a key whose plan is gone. It isn't counted as a stranger, because the key is valid. */
@@ -194,10 +178,7 @@ class Authentication {
   }
 
   #refuseUnchecked(reason: Reason, request: FastifyRequest, reply: FastifyReply): void {
-    const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`
-    const headers = { 'retry-after': secondsUntilBack }
-    const refusal = new Refusal('service_unavailable', sentence, headers).because(reason)
-    this.#tellAsStranger(request, reply, refusal)
+    this.#tellAsStranger(request, reply, unchecked(reason))
   }
 }
 
@@ -209,70 +190,4 @@ export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequ
     if (request.tollgate) request.tollgate.standing = { decision, limits }
     done()
   }
-}
-
-// Made once: a new one for each request would be a twentieth of the cost of refusing.
-const unplanned = refusing(
-  'plan_gone',
-  'forbidden',
-  'The plan of your key is not offered any more.',
-)
-
-type TokenlessRefusals = Readonly<Record<Exclude<NoToken['why'], 'failed'>, () => Refusal>>
-
-/** The refusals of requests without a token. Sentences name the first header. */
-function tokenlessRefusals([first = '', ...others]: readonly string[]): TokenlessRefusals {
-  const isBearer = first === titled(authorization)
-  const line = `"${first}: ${isBearer ? 'Bearer ' : ''}<API_KEY>"`
-  const how = isBearer ? 'after the word Bearer' : 'alone'
-  const all = [first, ...others].join(' and ')
-  return {
-    missing: refusing(
-      'no_header',
-      'missing_api_key',
-      `Send your API key: ${line}.`,
-      challenging(challenge),
-    ),
-    malformed: refusing(
-      'malformed_token',
-      'invalid_api_key',
-      `Write your API key ${how}, in one header: ${line}.`,
-      challenging(`${challenge}, error="invalid_token"`),
-    ),
-    differing: refusing(
-      'two_tokens',
-      'invalid_request',
-      `Send one API key: those in ${all} differ.`,
-    ),
-  }
-}
-
-// Callers get one and the same answer for all of these, so that nobody can find out which keys there are.
-const malformed = invalid('malformed_token')
-const mistyped = invalid('bad_check')
-const unknown = invalid('unknown_token')
-const ended = {
-  expired: invalid('expired'),
-  disabled: invalid('disabled'),
-  revoked: invalid('revoked'),
-  rotated_out: invalid('rotated_out'),
-} as const
-
-function invalid(reason: Reason): () => Refusal {
-  const refusal = invalidBecause(reason)
-  return () => refusal
-}
-
-function invalidBecause(reason: Reason): Refusal {
-  const headers = challenging(`${challenge}, error="invalid_token"`)
-  return new Refusal('invalid_api_key', 'The API key is not valid.', headers).because(reason)
-}
-
-function refusing(reason: Reason, ...about: ConstructorParameters<typeof Refusal>): () => Refusal {
-  const refusal = new Refusal(...about).because(reason)
-  return () => refusal
-}
-
-function challenging(challenge: string): Readonly<Record<string, string>> {
-  return { 'www-authenticate': challenge, 'cache-control': 'no-store' }
 }

@@ -1,10 +1,10 @@
 import type { FastifyReply, onSendHookHandler } from 'fastify'
-import { pathOf } from '../../../shared/service.ts'
 import type { Cors } from '../http/cors.ts'
 import { madePrivate, variedBy } from '../../../shared/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders, type IetfDraft } from '../limits/headers.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
+import { announcedOf } from '../retirement.ts'
 
 export type AnnounceOptions = Readonly<{
   ietf: IetfDraft | undefined
@@ -19,7 +19,8 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
-    const { standing, terms, act } = request.tollgate ?? {}
+    const { tollgate: record } = request
+    const { standing, terms } = record ?? {}
     if (standing) {
       const retryAfter = ietf && reply.getHeader('retry-after')
       reply.headers(rateHeaders(standing, ietf, retryAfter))
@@ -33,14 +34,12 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     }
     // Also without an origin: a cache would give that answer to all origins.
     if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
-    const deprecated =
-      act?.deprecated ?? find(request.method, pathOf(request), request.tollgate?.caller)
+    const deprecated = record && announcedOf(request, record, find)
     if (deprecated) {
       reply.headers(deprecated.headers)
       addLinks(reply, deprecated.links)
       if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated, keyHeaders)
     }
-    if (act?.isActed) reply.header('x-gateway-acted', act.text)
     done(null, payload)
   }
 }

@@ -4,29 +4,21 @@ import type {
   HookHandlerDoneFunction as Done,
   onRequestHookHandler,
 } from 'fastify'
-import { withCommas } from '../../../shared/commas.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
-import { Refusal } from '../../../shared/refusal.ts'
-import type { Act } from '../acts/act.ts'
-import { actedStanding } from '../acts/standing.ts'
+import type { Refusal } from '../../../shared/refusal.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import type { DecisiveTerms } from '../limits/cached-refusals.ts'
 import { rulesFor } from '../limits/conduct.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
-import type { Standing } from '../limits/headers.ts'
 import { limitsIn } from '../limits/grants.ts'
-import { limitOf, noLimits, type Limits } from '../limits/limits.ts'
-import type { Part } from '../limits/parts.ts'
+import { forbidden, tooSmall, unavailable } from '../limits/refusals.ts'
 import { pathOf } from '../../../shared/service.ts'
-import { shortest, windows, type Window } from '../../../shared/windows.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import { neededBy, type Decision } from '../limits/step.ts'
 import type { Terms } from '../keys/terms.ts'
-import { refuse, type Forbidden, type RequestRecord } from '../request-record.ts'
+import { refuse, type RequestRecord } from '../request-record.ts'
 import { ownStandingView } from '../limits/views.ts'
-
-const secondsUntilBack = '5'
 
 export type AdmitOptions = Readonly<{
   quotas: Quotas
@@ -61,9 +53,7 @@ class Admission {
     if (!record || !caller || !terms) throw new Error('admit comes after follow and authenticate')
     // Its caller left while the key was looked up. Nothing would count it down in the share.
     if (record.hasEnded) return
-    const { act } = record
     const { cost, share } = record.route
-    if (act?.name === 'too_many_at_once') return this.#holdBack(record, caller, terms, reply, done)
     if (share) {
       if (!share.enter(caller.quota)) {
         record.shareTaken = share.takenBy(caller.quota)
@@ -75,10 +65,6 @@ class Admission {
     const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, pathOf(request))
     const tooDear = tooSmall(cost, terms.limits, parts)
     if (tooDear) record.forbidden ??= 'cost'
-    if (act?.name === 'forbidden') {
-      act.isActed = record.forbidden === undefined
-      record.forbidden ??= 'method'
-    }
     const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
     const decided = this.#decide(record, caller, parts ? { ...terms, parts } : terms, refusal)
@@ -87,13 +73,13 @@ class Admission {
   }
 
   #decide(
-    { act, route: { cost, answerCost } }: RequestRecord,
+    { route: { cost, answerCost } }: RequestRecord,
     caller: Caller,
     terms: DecisiveTerms,
     refusal: Refusal | undefined,
   ): Decision | Promise<Decision> {
     const { quotas, asksOnly } = this.#options
-    if (asksOnly || act) return quotas.stand(caller, terms)
+    if (asksOnly) return quotas.stand(caller, terms)
     const isForRoom = cost === 0 && answerCost !== undefined && !refusal
     const asked = isForRoom ? { ...terms, least: 1 } : terms
     return quotas.decide(caller, asked, refusal ? 0 : cost, stateOf(caller))
@@ -113,7 +99,6 @@ class Admission {
         limits: limitsIn(decision, terms.limits),
       })
       const isBanned = decision.verdict === 'banned'
-      if (record.act) record.act.isActed = record.act.name === 'too_many_at_once' && !isBanned
       void refuse(
         reply,
         isBanned ? waitRefusal('key_banned', standing, terms.bans) : tooManyAtOnce(),
@@ -146,16 +131,10 @@ class Admission {
     const { asksOnly, banned } = this.#options
     if (record.trace) record.trace.decidedAtMs = performance.now()
     record.parts = decision.parts
-    const real = (record.standing = {
+    const standing = (record.standing = {
       decision: asksOnly ? withoutOperations(decision) : decision,
       limits: limitsIn(decision, terms.limits),
     })
-    const acted =
-      record.act && isHeard(record.act, real, refusal)
-        ? actedStanding(record.act, real, terms, record.route.cost)
-        : real
-    if (acted instanceof Refusal) return void refuse(reply, acted)
-    const standing = (record.standing = acted)
     const { verdict } = standing.decision
     if (verdict === 'unavailable') return void refuse(reply, unavailable())
     if (asksOnly) return done()
@@ -182,61 +161,9 @@ export function quotaView(request: FastifyRequest, reply: FastifyReply): object 
   return ownStandingView(caller.plan, { ...standing, parts }, terms)
 }
 
-/** Whether a wish is heard: a real ban comes before it, and another real refusal before all but a ban. */
-function isHeard(act: Act, { decision }: Standing, refusal: Refusal | undefined): boolean {
-  if (decision.verdict === 'admitted') return refusal === undefined || act.name === 'ban'
-  act.isActed = false
-  return false
-}
-
 /** A decision whose headers tell no operation: the request fits none. */
 function withoutOperations(decision: Decision): Decision {
   const { parts } = decision
   if (!parts) return decision
   return { ...decision, parts: parts.filter(({ part }) => part.operation === undefined) }
-}
-
-function forbidden(why: Forbidden, cost: number, tooDear: TooSmall | undefined): Refusal {
-  if (why === 'cost') return tooExpensive(cost, tooDear)
-  return new Refusal('forbidden', forbiddenSentences[why]).because(why)
-}
-
-const otherOperations =
-  'Your key is not for this operation: it is restricted to other methods or paths.'
-const forbiddenSentences = {
-  plan: "Your plan doesn't include this operation.",
-  method: otherOperations,
-  path: otherOperations,
-  address: 'Your key is not for this address: it is restricted to others.',
-}
-
-type TooSmall = Readonly<{ window: Window; limits: Limits }>
-
-/** The shortest window that never has room for so many points. */
-function tooSmall(
-  cost: number,
-  ofQuota: Limits,
-  parts: readonly Part[] | undefined,
-): TooSmall | undefined {
-  if (cost <= 1) return undefined
-  for (const limits of [ofQuota, ...(parts ?? []).map((part) => part.limits)]) {
-    const window = windows.find((each) => cost > limitOf(limits, each))
-    if (window) return { window, limits }
-  }
-  return undefined
-}
-
-function tooExpensive(cost: number, tooDear: TooSmall | undefined): Refusal {
-  const { window = shortest, limits = noLimits } = tooDear ?? {}
-  const [points, allowed] = [cost, limitOf(limits, window)].map(withCommas)
-  return new Refusal(
-    'forbidden',
-    `This request costs ${points} points; your limit is ${allowed} ${window.each}.`,
-  ).because('cost')
-}
-
-function unavailable(): Refusal {
-  const sentence = `Limits can't be checked just now. Try again in ${secondsUntilBack} seconds.`
-  const headers = { 'retry-after': secondsUntilBack }
-  return new Refusal('service_unavailable', sentence, headers).because('store')
 }
