@@ -156,7 +156,7 @@ function quotasBy(t: Test, { store }: Config, testClock: () => number): QuotaSto
 export async function startGateway(
   t: Test,
   options: GatewayOptions = {},
-  open: (options: OpenOptions) => Promise<GatewayServer> = GatewayServer.open,
+  open: (options: OpenOptions) => Promise<GatewayServer> = (all) => GatewayServer.open(all),
 ): Promise<Gateway> {
   const { clock = Date.now, log } = options
   const upstream = options.upstream ?? (await startUpstream(t))

@@ -10,8 +10,8 @@ export function serveHere(t: Test, environment: Readonly<Record<string, string>>
   const events = new EventEmitter()
   const signals: Signals = { reload: () => undefined, replace: () => undefined }
   events.on('SIGHUP', () => signals.reload()).on('SIGUSR2', () => signals.replace())
-  let told = (_listening: string): void => undefined
-  let exited = (_code: number): void => undefined
+  let told: (listening: string) => void = () => undefined
+  let exited: (code: number) => void = () => undefined
   const serving = (async (): Promise<Serving> => {
     const settings = settingsFrom(environment, { write: (text) => (output += text) })
     return serveGateway(settings, signals, {
