@@ -54,6 +54,8 @@ export type Window = Readonly<{
   isBrief: boolean
   /** Whether a refusal by it alone may be a strike: its caller waits for a minute at most. */
   strikes: boolean
+  /** Its place among all windows. */
+  index: number
   /** The position of its mark in `Counters`. */
   at: number
 }>
@@ -68,8 +70,9 @@ const inOrderOfMarks = [
 const lengthOfMark = 3
 
 /** All windows, the shortest first. */
-export const windows: readonly Window[] = rows.map((row) => ({
+export const windows: readonly Window[] = rows.map((row, index) => ({
   name: row.name,
+  index,
   each: 'each' in row ? row.each : `a ${row.name}`,
   begins: row.begins,
   limit: limitName(row.name),

@@ -1,10 +1,7 @@
 import { earnedEnd } from '../limits/ban-ends.ts'
-import { countIn } from '../limits/recount.ts'
-import { copyOf } from '../limits/counters.ts'
 import { isLimited, limitOf } from '../limits/limits.ts'
 import type { Standing } from '../limits/headers.ts'
 import { pointsAt, type NearEnds } from '../limits/near.ts'
-import { recount } from '../limits/recount.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { windows, type Window } from '../../../shared/windows.ts'
 
@@ -41,11 +38,7 @@ export function nearEnd(standing: Standing, near: NearEnds | undefined): Standin
   return { decision: acted, limits }
 }
 
-/** A decision as if its windows had used other points, of which none came back. */
+/** A decision as if its windows had used other points. */
 function withUse({ decision }: Standing, usedOf: (window: Window) => number): Decision {
-  const seen = { ...copyOf(decision.seen), bannedUntilMs: decision.seen.bannedUntilMs }
-  recount(seen, (window) => {
-    return { ...countIn(decision.seen, window), counted: usedOf(window), givenBack: 0 }
-  })
-  return { ...decision, seen, elsewhere: undefined }
+  return { ...decision, used: windows.map(usedOf), elsewhere: undefined }
 }

@@ -1,5 +1,6 @@
 import { dayWindow, requiredWindows, type WindowName } from '../../../shared/windows.ts'
-import { numberOf, usedIn } from '../limits/counters.ts'
+import { numberOf } from '../limits/counters.ts'
+import { usedHere } from '../limits/step.ts'
 import { countsOf, DayUse } from './caller-counts.ts'
 import type { Used } from './ended.ts'
 import type { PeakStore, QuotaDay } from './peak-store.ts'
@@ -24,8 +25,8 @@ export class Peaks extends Waiting<DayUse, QuotaDay> {
   }
 
   count({ caller, record, standing, refusedBy }: PeakOf): void {
-    const { seen } = standing.decision
-    const day = numberOf(seen, dayWindow)
+    const { decision } = standing
+    const day = numberOf(decision.seen, dayWindow)
     if (day === none) return
     const recorded = record.terms?.recorded ?? requiredWindows
     const counts = countsOf(caller)
@@ -38,7 +39,7 @@ export class Peaks extends Waiting<DayUse, QuotaDay> {
     const { most } = peak
     for (let i = 0; i < recorded.length; i++) {
       const window = recorded[i]
-      const used = window ? usedIn(seen, window) : 0
+      const used = window ? usedHere(decision, window) : 0
       if (used > (most[i] ?? 0)) most[i] = used
     }
     // The limit of an operation, or a cap, isn't that of the quota.

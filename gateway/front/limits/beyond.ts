@@ -21,19 +21,19 @@ export function includedPoints(
 /** A decision, as far as it matters here. */
 type Counted = Readonly<{
   verdict: string
-  seen: Counters
+  used: readonly number[]
   cost: number
   included?: Included | undefined
 }>
 
 /** Of the points that a request has cost in the end, those beyond what is included, by the windows in which they are. */
 export function beyondOf(
-  { verdict, seen, cost: admittedWith, included }: Counted,
+  { verdict, used, cost: admittedWith, included }: Counted,
   cost: number,
 ): readonly Readonly<{ window: Window; points: number }>[] {
   if (!included || verdict !== 'admitted') return []
   return limitedIn(included).flatMap(({ window, limit }) => {
-    const points = Math.min(cost, usedIn(seen, window) + cost - admittedWith - limit)
+    const points = Math.min(cost, (used[window.index] ?? 0) + cost - admittedWith - limit)
     return points > 0 ? [{ window, points }] : []
   })
 }

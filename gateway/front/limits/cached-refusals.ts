@@ -38,6 +38,7 @@ export type Now = Readonly<{ nowMs: number; lagMs: number }>
 /** The counters of a quota when it was refused, and those of its parts by their names, each with the store's time then. */
 type Refused = Readonly<{
   seen: Seen
+  used: Decision['used']
   granted: Decision['granted']
   nowMs: number
   parts: Map<string, RefusedPart>
@@ -98,7 +99,7 @@ export class CachedRefusals {
     if (nowMs + lagMs >= endsAtMs(full.window, numberOf(full.counters, full.window)))
       return undefined
     return {
-      ...refusal(seen, nowMs, cost),
+      ...refusal(refused, nowMs, cost),
       least,
       parts,
       granted,
@@ -108,7 +109,7 @@ export class CachedRefusals {
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
   note({ id, quota }: Asker, { limits, bans }: DecisiveTerms, decision: Decision): void {
-    const { verdict, bannedUntilMs, seen, granted, nowMs, parts } = decision
+    const { verdict, bannedUntilMs, seen, used, granted, nowMs, parts } = decision
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
     if (verdict !== 'refused') return
     const full = longestFull(seen, parts, neededBy(decision), limitsIn(decision, limits))
@@ -116,7 +117,7 @@ export class CachedRefusals {
     const before = this.#refused.get(quota)?.parts
     const known = before && before.size < mostParts ? before : new Map<string, RefusedPart>()
     for (const { part, counters } of parts ?? []) known.set(part.name, { counters, nowMs })
-    this.#refused.set(quota, { seen, granted, nowMs, parts: known })
+    this.#refused.set(quota, { seen, used, granted, nowMs, parts: known })
   }
 
   /** A request of a quota has cost less than it was counted. */
@@ -136,9 +137,17 @@ export class CachedRefusals {
 }
 
 /** Stands for a quota's counters while a ban runs: the ban alone decides then. */
-const noCounters: Seen = { ...newCounters(), bannedUntilMs: 0 }
+const noCounters: Pick<Decision, 'seen' | 'used'> = {
+  seen: { ...newCounters(), bannedUntilMs: 0 },
+  used: [],
+}
 
-function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): Decision {
+function refusal(
+  { seen, used }: Pick<Decision, 'seen' | 'used'>,
+  nowMs: number,
+  cost: number,
+  bannedUntilMs = 0,
+): Decision {
   return {
     verdict: bannedUntilMs > 0 ? 'banned' : 'refused',
     nowMs,
@@ -147,6 +156,7 @@ function refusal(seen: Seen, nowMs: number, cost: number, bannedUntilMs = 0): De
     bannedUntilMs,
     bans: false,
     seen,
+    used,
     elsewhere: undefined,
     granted: undefined,
     decidedBy: 'memory',

@@ -63,6 +63,11 @@ export function usedIn(counters: Counters, window: Window): number {
   return countedIn(counters, window) - givenBackIn(counters, window)
 }
 
+/** The points that each window has used, by its place among all windows. */
+export function usedOf(counters: Counters): number[] {
+  return windows.map((window) => usedIn(counters, window))
+}
+
 /** Begins new windows where the old ones have ended. Brief ones are begun if they are counted. */
 export function roll(counters: Counters, nowMs: number, countsBrief: boolean): void {
   if (!areRunning(counters, nowMs)) {

@@ -1,8 +1,8 @@
-import { numberOf, usedIn } from './counters.ts'
+import { numberOf } from './counters.ts'
 import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
-import { neededBy, usedBy, type Decision } from './step.ts'
+import { neededBy, usedBy, usedHere, type Decision } from './step.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
 import {
   endsAtMs,
@@ -147,8 +147,7 @@ function stateOf(
 }
 
 function beyondBy(decision: Decision, window: Window, included: number): number {
-  // The counters alone: the shares of other gateways during an outage may not have been used.
-  return Math.max(0, usedIn(decision.seen, window) - included)
+  return Math.max(0, usedHere(decision, window) - included)
 }
 
 function remainingIn(

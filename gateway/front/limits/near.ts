@@ -1,8 +1,7 @@
-import { usedIn } from './counters.ts'
 import type { Standing } from './headers.ts'
 import { includedPoints, type Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
-import { usedBy } from './step.ts'
+import { usedBy, usedHere } from './step.ts'
 import { longWindows, type Window, type WindowName } from '../../../shared/windows.ts'
 
 /**
@@ -56,8 +55,7 @@ export function noticeOf(
   for (const { window, points } of near.ends) {
     // Grants only raise a limit, so most callers are done here.
     if (usedBy(decision, window) < points) continue
-    // The counters alone: the shares of other gateways during an outage may not have been used.
-    const used = usedIn(decision.seen, window)
+    const used = usedHere(decision, window)
     const limit = includedPoints(decision, limits, window)
     if (used > limit && limit < limitOf(limits, window)) {
       return { window: window.name, beyond: used - limit }

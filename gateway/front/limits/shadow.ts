@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import { usedIn } from './counters.ts'
 import { limitOf, type Limits } from './limits.ts'
 import { hasLimits, type LimitSettings } from './limit-settings.ts'
-import type { Decision } from './step.ts'
+import { usedHere, type Decision } from './step.ts'
 import { byLimit, byWindow, windows, type WindowName } from '../../../shared/windows.ts'
 
 /** Lower limits of a plan that refuse nothing: requests that they would have refused are counted. */
@@ -47,6 +46,6 @@ export function isJudged({ verdict, cost }: Decision): boolean {
 export function wouldRefuse({ limits }: Shadow, decision: Decision): readonly WindowName[] {
   if (!isJudged(decision)) return []
   return windows
-    .filter((window) => usedIn(decision.seen, window) > limitOf(limits, window))
+    .filter((window) => usedHere(decision, window) > limitOf(limits, window))
     .map(({ name }) => name)
 }

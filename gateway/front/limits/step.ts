@@ -1,5 +1,5 @@
 import { isBlank, newConduct, refuse, rulesFor, type BanRules, type Conduct } from './conduct.ts'
-import { copyOf, fullWindow, usedIn, type Counters } from './counters.ts'
+import { copyOf, fullWindow, usedOf, type Counters } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
@@ -50,6 +50,8 @@ export type Decision = Readonly<{
   /** Whether this request is the one that banned the key. */
   bans: boolean
   seen: Seen
+  /** The points that each window has used by these counters, by its place among all windows: nobody counts them again. */
+  used: readonly number[]
   /** The parts of the question, and their counters. */
   parts?: readonly PartState[] | undefined
   /** Points that count as used beside the counters, by window: the shares of other gateways during an outage. */
@@ -65,8 +67,13 @@ export type Decision = Readonly<{
 }>
 
 /** The points of a window that a decision counts as used. */
-export function usedBy({ seen, elsewhere }: Decision, window: Window): number {
-  return usedIn(seen, window) + (elsewhere?.[window.limit] ?? 0)
+export function usedBy(decision: Decision, window: Window): number {
+  return usedHere(decision, window) + (decision.elsewhere?.[window.limit] ?? 0)
+}
+
+/** The points of a window by the counters alone: the shares of other gateways during an outage may not have been used. */
+export function usedHere({ used }: Pick<Decision, 'used'>, { index }: Window): number {
+  return used[index] ?? 0
 }
 
 /**
@@ -191,6 +198,7 @@ function decision(
     bannedUntilMs,
     bans,
     seen: { ...copyOf(state), bannedUntilMs },
+    used: usedOf(state),
     parts: parts?.map(({ part, counters }) => ({ part, counters: copyOf(counters) })),
     elsewhere: undefined,
     granted,

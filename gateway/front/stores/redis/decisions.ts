@@ -7,6 +7,7 @@ import {
   numberOf,
   roll,
   usedIn,
+  usedOf,
   type Counters,
 } from '../../limits/counters.ts'
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
@@ -171,6 +172,7 @@ function decisionOf(
     bannedUntilMs: seen.bannedUntilMs,
     bans: bans === 1,
     seen,
+    used: usedOf(seen),
     parts,
     elsewhere: undefined,
     granted,
