@@ -20,11 +20,14 @@ import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
 import { openWings } from './wings.ts'
 import { guard } from './front/guard.ts'
+import { watchApps } from './front/guarded-routes.ts'
 import { OwnCallers, type FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
-import type { GuardedRoute } from './front/request-record.ts'
+import type { RouteOf } from './front/request-record.ts'
 import { whyTrustedTwice } from './front/stranger.ts'
 import type { Stores } from './front/stores/stores.ts'
+
+watchApps()
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -43,7 +46,7 @@ declare module 'fastify' {
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
     /** The route of the configuration that a request takes, for a route of the app through which many of them come. @internal */
-    routeOf?: (request: FastifyRequest) => GuardedRoute
+    routeOf?: RouteOf
     /** Whether the path is one at which Tollgate itself answers callers: nothing is acted there, whatever the method. @internal */
     isOwn?: boolean
   }

@@ -39,6 +39,8 @@ export type ServiceOptions = Readonly<{
   describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => boolean
   /** Changes the refusal of a request that couldn't be parsed. */
   malformed?: Malformed
+  /** Whether each of its routes bounds chunks and writes the log line of an answer itself: it looks at both ends of a request. */
+  isFollowed?: boolean
   settings?: FastifyHttpOptions<Server>
   /** The certificate of its address; without it, it speaks plain HTTP. */
   tls?: FollowedTls | undefined
@@ -63,7 +65,7 @@ function neverCompiled(): never {
 /** Creates a Fastify app with the errors and logs of both services: one form of error, one log line per request. */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { name, log, refusalFor = refusalFrom, refused, describe, settings, tls } = options
-  const { malformed = (refusal: Refusal) => refusal } = options
+  const { malformed = (refusal: Refusal) => refusal, isFollowed = false } = options
   const ownLog = log && serviceLog(name, log)
   const app = Fastify({
     routerOptions: { maxParamLength: 16_384 },
@@ -95,16 +97,19 @@ export function createService(options: ServiceOptions): FastifyInstance {
   // listeners per request, 1 µs. Lines about a request are written by `logOf`.
   app.addHook('onRequest', (request, reply, done) => {
     if (ownLog) request.log = reply.log = ownLog
-    boundChunks(request.raw, () => {
-      if (!reply.sent) void reply.send(tooSmallChunks())
-    })
+    if (!isFollowed) {
+      boundChunks(request.raw, () => {
+        if (!reply.sent) void reply.send(tooSmallChunks())
+      })
+    }
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     letArrive(request.raw, reply.raw, reply.statusCode)
     done(null, payload)
   })
-  if (ownLog && logsRequests(log.level)) logEachAnswer(app, ownLog, describe)
+  const tell = ownLog && log && !isFollowed ? tellerOf(ownLog, log, describe) : undefined
+  if (tell) tellEachEnd(app, tell)
   return app
 }
 
@@ -151,12 +156,17 @@ export function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
 
 const probes = new Set(['/healthz', '/readyz', '/metrics'])
 
-function logEachAnswer(
-  app: FastifyInstance,
+/** Writes the log line of a request that has ended. */
+export type TellEnd = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number) => void
+
+/** What writes the lines of requests; `undefined` for a log whose level leaves them out. */
+export function tellerOf(
   log: FastifyBaseLogger,
+  { level }: Pick<LogSettings, 'level'>,
   describe: ServiceOptions['describe'],
-): void {
-  const tell = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number): void => {
+): TellEnd | undefined {
+  if (!logsRequests(level)) return undefined
+  return (request, reply, beganAtMs) => {
     const ms = toTenths(performance.now() - beganAtMs)
     const { method, headers } = request
     const status = statusOf(reply)
@@ -169,6 +179,9 @@ function logEachAnswer(
     if (describe?.(line, request, reply) === false) return
     log.info(line, reply.raw.writableFinished ? 'answered' : 'left before the answer ended')
   }
+}
+
+function tellEachEnd(app: FastifyInstance, tell: TellEnd): void {
   app.addHook('onRequest', (request, reply, done) => {
     const beganAtMs = performance.now()
     // 'close' also comes for callers that leave before their answer.

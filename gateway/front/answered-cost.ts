@@ -15,7 +15,7 @@ export function answeredCost({
   if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
   if (isGivenBack || acted !== undefined) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
-  if (!isAnswered && (route.answer || refusal)) return undefined
+  if (!isAnswered && (route.forwarder || refusal)) return undefined
   const costText = route.answerCost.inBody ? bodyCost?.told : toldCost
   return costOf(costText, standing.decision.cost, route.answerCost)
 }

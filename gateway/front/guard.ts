@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config, Route } from './config/config.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
-import { forwardTo } from './forwarding/route-forwarding.ts'
+import { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { guardRoutes, settingsOf } from './guarded-routes.ts'
 import { tokenSource } from './http/token-source.ts'
@@ -34,7 +34,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     done()
   })
   app.decorateRequest('tollgate', null)
-  guardRoutes(app, (route) => {
+  guardRoutes(app, isAlone, (route) => {
     const settings = settingsOf(route)
     const stagesIn = ({ stages }: Generation): RouteStages => stages.ofRoute(settings, route.url)
     const slot = { stagesIn, stages: stagesIn(inForce) }
@@ -97,10 +97,10 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),
-    forwardingOf(route: Route) {
+    forwarderOf(route: Route) {
       const upstream = upstreams.get(route.upstream)
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
-      return forwardTo(forwarding, route, upstream)
+      return new RouteForwarder(forwarding, route, upstream, app.prefix)
     },
     own: ownAnswers({
       ...{ config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },

@@ -41,10 +41,12 @@ declare module 'fastify' {
   }
 }
 
-// Fastify announces each app as it is made, so that no route is declared too early to be noticed.
-subscribe('fastify.initialization', (message) => {
-  watch((message as { fastify: FastifyInstance }).fastify)
-})
+/** Watches all apps that are made from now on: Fastify announces each, so that no route is declared too early to be noticed. */
+export function watchApps(): void {
+  subscribe('fastify.initialization', (message) => {
+    watch((message as { fastify: FastifyInstance }).fastify)
+  })
+}
 
 /** Puts barriers before each route that asks to be guarded, even if Tollgate is never registered. */
 function watch(app: FastifyInstance): void {
@@ -137,9 +139,13 @@ function close(request: FastifyRequest, reply: FastifyReply): void {
 
 /**
  * Guards the routes that ask for it in a scope and the scopes within, declared before or later. The barriers stop
- * requests to those that it can't reach.
+ * requests to those that it can't reach; a gateway of its own, whose routes nobody else declares, needs none.
  */
-export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) => void): void {
+export function guardRoutes(
+  app: FastifyInstance,
+  isAlone: boolean,
+  guard: (route: RouteOptions) => void,
+): void {
   const isWatched = app[asking] !== undefined
   for (const each of app[asking] ?? []) {
     const { scope, route } = each
@@ -154,7 +160,7 @@ export function guardRoutes(app: FastifyInstance, guard: (route: RouteOptions) =
     route.onRequest = [route.onRequest ?? []].flat().filter((hook) => hook !== barrier)
     guard(route)
   })
-  if (isWatched) return
+  if (isWatched || isAlone) return
   // The app was made before Tollgate was imported: the barriers go before all routes.
   rootOf(app).addHook('onRequest', barrier).addHook('preParsing', lastBarrier)
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, onSendHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
+import type { TellEnd } from '../../shared/service.ts'
 import type { Sign } from '../../shared/signature.ts'
 import type { Ranges } from './http/address.ts'
 import type { Config } from './config/config.ts'
@@ -26,6 +27,8 @@ export type GuardOptions = Readonly<{
   ownCallers?: OwnCallers | undefined
   /** Counts guarded requests under way. */
   underWay?: UnderWay | undefined
+  /** Writes the log line of a request that has ended; `undefined` where the app does it, or nobody. */
+  tell?: TellEnd | undefined
   /** Whether the app is the gateway's own, without other routes. */
   isAlone?: boolean
   /** Hooks on answers after the stages. */

@@ -26,9 +26,14 @@ export type GuardedRoute = Readonly<{
   share: FairShare | undefined
   /** Called for each request when its answer has ended or its caller has left. */
   ended: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Answers requests that have passed the stages; `undefined` for a route with a handler of its own. */
+  /** The `RouteForwarder` of requests that have passed the stages, which only `forward` looks into; `undefined` without one. */
+  forwarder: object | undefined
+  /** Answers them otherwise; `undefined` for a route with a handler of its own. */
   answer: Answer | undefined
 }>
+
+/** Finds the route of a path and a method. */
+export type RouteOf = (path: string, method: string) => GuardedRoute
 
 /** What an app sees of a guarded request. It is for reading. */
 export interface GuardedRequest {
@@ -48,6 +53,8 @@ export interface GuardedRequest {
 /** The record of one guarded request. The stages fill it in; metrics, usage and log read it at the end. */
 export class RequestRecord implements GuardedRequest {
   readonly route: GuardedRoute
+  /** Its path, without a query. */
+  path: string
   /** The times of arrival, of sending to the backend, and of its answer, by `performance`; 0 is not yet. */
   readonly beganAtMs = performance.now()
   sentAtMs = 0
@@ -93,14 +100,15 @@ export class RequestRecord implements GuardedRequest {
   /** Whether its answer has ended or its caller has left. A stage that waited takes nothing more then. */
   hasEnded = false
 
-  constructor(route: GuardedRoute) {
+  constructor(route: GuardedRoute, path: string) {
     this.route = route
+    this.path = path
   }
 
   /** Tells what the request has cost, by the handler of an app's own route. The last call before its end counts. */
   settle(points: number): void {
-    const { answerCost, answer: forwards } = this.route
-    if (!answerCost || forwards) {
+    const { answerCost, forwarder } = this.route
+    if (!answerCost || forwarder) {
       throw new Error(
         "settle is for routes of an app's own whose config.cost is { estimate, from: 'answer', atMost }",
       )

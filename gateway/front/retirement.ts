@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../shared/refusal.ts'
-import { pathOf } from '../../shared/service.ts'
 import { waitText } from '../../shared/times.ts'
 import type { Announced, FindDeprecation } from './config/deprecations.ts'
 import { secondsToWait } from './limits/headers.ts'
@@ -10,10 +9,10 @@ import type { RequestRecord } from './request-record.ts'
 export function announcedOf(
   request: FastifyRequest,
   record: RequestRecord,
-  find: FindDeprecation,
+  find: FindDeprecation | undefined,
 ): Announced | undefined {
   if (record.announced === 'unasked') {
-    record.announced = find(request.method, pathOf(request), record.caller)
+    record.announced = find?.(request.method, record.path, record.caller)
   }
   return record.announced
 }

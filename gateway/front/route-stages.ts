@@ -26,11 +26,10 @@ import { addressFinder, strangerRefuser } from './stranger.ts'
 import { answeredCost } from './answered-cost.ts'
 import type { GuardedRoute } from './request-record.ts'
 
-export type GuardedSettings = Omit<RouteSettings, 'answer'> &
+export type GuardedSettings = RouteSettings &
   Readonly<{
     /** Whether its requests count as no usage. */
     isFree?: boolean
-    answer?: RouteSettings['answer']
   }>
 
 /** The stages of each route. Most are the same for all routes, and made once. */
@@ -51,18 +50,18 @@ export class Stages {
     this.#record = recorderOf(app, options)
     const addressOf = addressFinder(opened.trustedProxies)
     const refuseStranger = strangerRefuser(strangers, addressOf)
-    const cors = corsOf(app, config)
+    const isDeprecating = config.deprecations.length > 0
     const lenience = lenienceOf(app)
-    const find = deprecationFinder(config.deprecations, lenience)
+    const find = isDeprecating ? deprecationFinder(config.deprecations, lenience) : undefined
     const { outside, unanswered } = opened
-    const isForPages = config.cors.origins.length > 0
+    const cors = config.cors.origins.length > 0 ? corsOf(app, config) : undefined
     const plans = new ConfiguredPlans({ ...config, lenience })
     const { ietf } = config
     const keyHeaders = config.keys.from.map(titled)
     this.via = config.via === undefined ? undefined : new Via(config.via)
     this.#shared = {
       screen: screen({ refuseStranger, via: this.via }),
-      preflight: isForPages ? preflight({ cors, strangers, addressOf }) : undefined,
+      preflight: cors && preflight({ cors, strangers, addressOf }),
     }
     this.#guarded = {
       authenticate: authenticate({
@@ -70,35 +69,36 @@ export class Stages {
         ...{ tokenOf, keyHeaders },
       }),
       act: act({ quotas, strangers, addressOf, find, clock }),
-      retire: retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
+      retire: find && retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
       announce: announce({ ietf, find, cors, keyHeaders }),
     }
     this.#open = {
       authenticate: letAnybodyIn(strangers, addressOf),
       // Its path may fit a deprecated operation, which it isn't.
-      announce: announce({ ietf, find: () => undefined, cors, keyHeaders }),
+      announce: announce({ ietf, find: undefined, cors, keyHeaders }),
     }
   }
 
   guardedRoute(settings: GuardedSettings): GuardedRoute {
-    const { label, cost, answerCost, upstream = '', isFree = false, answer } = settings
+    const { label, cost, answerCost, upstream = '', isFree = false } = settings
+    const { forwarder, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
     const ended = answerCost ? adjusting(front, record) : record
     const share = this.#opened.upstreams.get(upstream)?.share
-    return { label, cost, answerCost, share, ended, answer }
+    return { label, cost, answerCost, share, ended, forwarder, answer }
   }
 
   /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
   ofRoute(settings: FastifyContextConfig, url: string): RouteStages {
     const { tollgate, cost = 1, label = url, routeOf, isOwn } = settings
     const { quotas } = this.#options.front
-    const { underWay } = this.#options
+    const { underWay, tell } = this.#options
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
     const find = routeOf ?? always(this.guardedRoute({ label, ...costTerms(cost), isFree }))
     const anyway = {
-      follow: follow({ routeOf: find, underWay, tracer: this.#opened.tracer }),
+      follow: follow({ routeOf: find, underWay, tell, tracer: this.#opened.tracer }),
       ...this.#shared,
     }
     if (tollgate === 'open') {

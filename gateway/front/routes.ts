@@ -2,15 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { METHODS } from '../../shared/node/http.ts'
 import { inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Refusal } from '../../shared/refusal.ts'
-import { pathOf } from '../../shared/service.ts'
 import { nothingThere } from '../../shared/unknown-routes.ts'
 import type { AnswerCost } from './limits/answer-cost.ts'
 import type { Config, OwnPaths, Route } from './config/config.ts'
 import { lenienceOf, type Lenience } from './http/lenience.ts'
 import { methodsTaken } from './http/methods.ts'
 import { notAllowed } from './forwarding/refusals.ts'
-import { rewriter } from './forwarding/rewrite.ts'
-import type { Forward } from './forwarding/route-forwarding.ts'
+import type { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { byShape, pathFinder } from './http/path-finder.ts'
 import { readingsOf } from './http/paths.ts'
 import {
@@ -31,13 +29,13 @@ export type RouteSettings = Readonly<{
   answerCost?: AnswerCost | undefined
   /** The upstream whose shares its requests take; `undefined` if it has none. */
   upstream?: string
-  answer: Answer
+  forwarder?: RouteForwarder | undefined
+  answer?: Answer
 }>
 
 export type RouteOptions = Readonly<{
   guardedRoute: (settings: RouteSettings) => GuardedRoute
-  /** Gives the handler of a route. */
-  forwardingOf: (route: Route) => Forward
+  forwarderOf: (route: Route) => RouteForwarder | undefined
   /** The answers of the gateway's own endpoints. */
   own: OwnAnswers
   /** Whether the app has no other routes: then every method and path that Node knows gets an answer here. */
@@ -77,7 +75,7 @@ export async function addRoutes(
   if (isAlone) takeAllMethods(app)
   const endpoints = ownEndpoints(config, options.own)
   const methods = isAlone ? methodsTaken(config.routes) : app.supportedMethods
-  const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
+  const paths = await inPieces(routesByPath(config.routes, options))
   const lenience = lenienceOf(app)
   const inForce: Answering = { endpoints, paths, find: leniently(lenience, paths) }
   void app.register((scope, _options, done) => {
@@ -88,7 +86,7 @@ export async function addRoutes(
   await app.register(forward, { doors })
   return async (config, options) => {
     const endpoints = ownEndpoints(config, options.own)
-    const paths = await inPieces(routesByPath(config.routes, app.prefix, options))
+    const paths = await inPieces(routesByPath(config.routes, options))
     const find = leniently(lenience, paths)
     return () => void Object.assign(inForce, { endpoints, paths, find })
   }
@@ -96,12 +94,11 @@ export async function addRoutes(
 
 function* routesByPath(
   routes: readonly Route[],
-  prefix: string,
   options: Omit<RouteOptions, 'isAlone'>,
 ): Pieces<PathRoutes[]> {
   const paths: PathRoutes[] = []
   for (const ofPath of byShape(routes)) {
-    paths.push(routesOf(ofPath, prefix, options))
+    paths.push(routesOf(ofPath, options))
     if (paths.length % pathsAtOnce === 0) yield
   }
   if (paths.length > pathsAtOnce) yield
@@ -143,14 +140,13 @@ function addEndpoints(
 /** The routes of a path, which forward their methods; all others are refused, at the price of the cheapest. */
 function routesOf(
   routes: readonly Route[],
-  prefix: string,
-  { guardedRoute, forwardingOf }: Omit<RouteOptions, 'isAlone'>,
+  { guardedRoute, forwarderOf }: Omit<RouteOptions, 'isAlone'>,
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
     const { path, cost, answerCost, upstream, methods } = route
-    const answer = forwarder(route, forwardingOf(route), prefix)
-    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, answer })
+    const forwarder = forwarderOf(route)
+    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, forwarder })
     for (const method of methods) byMethod.set(method, guarded)
   }
   const [{ path, upstream } = { path: '', upstream: '' }] = routes
@@ -169,10 +165,9 @@ function doorsTo(inForce: Answering): ProxyRoute[] {
   return inForce.paths.map((routes, i) => ({
     url: urlOf(routes.path),
     methods: routes.methods,
-    routeOf(request) {
-      const path = pathOf(request)
-      const read = path.includes('%') ? inForce.find(path, request.method) : undefined
-      return read ?? (inForce.paths[i] ?? routes).routeOf(request.method)
+    routeOf(path, method) {
+      const read = path.includes('%') ? inForce.find(path, method) : undefined
+      return read ?? (inForce.paths[i] ?? routes).routeOf(method)
     },
   }))
 }
@@ -220,7 +215,7 @@ function doorToAll(
   return {
     url: '*',
     methods: [],
-    routeOf: (request) => find(pathOf(request), request.method) ?? nowhere,
+    routeOf: (path, method) => find(path, method) ?? nowhere,
   }
 }
 
@@ -228,15 +223,6 @@ function doorToAll(
 function refusing(make: () => Refusal): Answer {
   let refusal: Refusal | undefined
   return (_request, reply) => refuse(reply, (refusal ??= make()))
-}
-
-/** Forwards a path of a route, rewritten where the route says so. */
-function forwarder(route: Route, forwardTo: Forward, prefix: string): Answer {
-  if (route.rewrite === undefined) {
-    return (request, reply) => forwardTo(request, reply, pathOf(request))
-  }
-  const rewritten = rewriter(route, prefix)
-  return (request, reply) => forwardTo(request, reply, rewritten(pathOf(request)))
 }
 
 /** A path in Fastify's notation. */

@@ -8,6 +8,7 @@ import { requestIdFrom } from '../../shared/request-id.ts'
 import { signer } from '../../shared/signature.ts'
 import {
   createService,
+  tellerOf,
   refuseUnparsed,
   type LogSettings,
   type Malformed,
@@ -50,6 +51,7 @@ const noRouteAtAll = {
   label: noRoute,
   cost: 1,
   share: undefined,
+  forwarder: undefined,
   answer: undefined,
   ended: () => undefined,
 }
@@ -199,7 +201,7 @@ async function build(options: FrontServerOptions): Promise<Generation> {
       // Matches and forwards one spelling of the path; `screen` refuses paths without one.
       rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
     },
-    describe: describer(new LogThrottle(clock), trustedProxies),
+    isFollowed: true,
     malformed: refuseMalformed,
     refused: ({ tollgate }, refusal) => {
       if (tollgate) tollgate.refusal = refusal
@@ -208,7 +210,9 @@ async function build(options: FrontServerOptions): Promise<Generation> {
   const underWay = new UnderWay()
   try {
     const sign = secret ? signer(secret) : undefined
-    await guard(app, { config, front, sign, clock, underWay, isAlone: true })
+    const describe = describer(new LogThrottle(clock), trustedProxies)
+    const tell = logSettings && tellerOf(app.log, logSettings, describe)
+    await guard(app, { config, front, sign, clock, underWay, tell, isAlone: true })
     await app.ready()
     return { app, config, underWay, trustedProxies, refuseMalformed }
   } catch (error) {
@@ -224,13 +228,13 @@ function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges):
     front.meters.route(noRoute).answers.add(noPlan, refusal.status)
     front.meters.refusals.add(noPlan, refusal.code)
     const id = requestIdFrom(undefined)
-    const record = Object.assign(new RequestRecord(noRouteAtAll), { refusal, standing })
+    const record = Object.assign(new RequestRecord(noRouteAtAll, ''), { refusal, standing })
     const { status } = refusal
     const atMs = standing.decision.nowMs
     const route = { upstream: '', config: config.hash }
     const request = { id, method: '' }
     const endedAtMs = performance.now()
-    front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs }, '')
+    front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs })
     front.liveCounts.malformed(record, endedAtMs)
     const rates = rateHeaders(standing, config.ietf, refusal.headers['retry-after'])
     return refusal.with({ ...rates, 'x-request-id': id })

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { way, type StageName } from '../../gateway/front/way.ts'
+import { beforeStages, way, type StageName } from '../../gateway/front/way.ts'
 import { startGateway, startUpstream } from '../support/gateway.ts'
 import type { Answer } from '../support/http.ts'
 import { root } from '../support/process.ts'
@@ -18,6 +18,14 @@ t.test('tree, list and README tell one way', (t) => {
     rows,
     way.map((name, i) => [String(i + 1), name]),
   )
+  const before = [...text.matchAll(/^\| `((?:shared|front)\/\S+)` +\| (.+?) +\|$/gm)]
+  t.strictSame(
+    before
+      .slice(0, beforeStages.length)
+      .map(([, file = '', does]) => [file.replace(/^front/, 'gateway/front'), does]),
+    beforeStages,
+  )
+  for (const [file] of beforeStages) t.ok(existsSync(join(root, file)), file)
   t.end()
 })
 

@@ -4,7 +4,7 @@ import { windowRefusing } from '../../gateway/front/counts/use.ts'
 import { RequestRecord, type GuardedRoute } from '../../gateway/front/request-record.ts'
 
 const guarded: GuardedRoute = {
-  ...{ label: '/v1/*', cost: 1, share: undefined, answer: undefined },
+  ...{ label: '/v1/*', cost: 1, share: undefined, forwarder: undefined, answer: undefined },
   ended: () => undefined,
 }
 
@@ -19,7 +19,7 @@ export function endedFor(
     Partial<Pick<Ended, 'route' | 'status' | 'plan' | 'atMs'>>,
 ): Ended {
   const { route, status = 200, plan = 'free', atMs = 0, ...ofRecord } = told
-  const record = Object.assign(new RequestRecord(guarded), ofRecord)
+  const record = Object.assign(new RequestRecord(guarded, '/v1/x'), ofRecord)
   const { caller, standing, refusal } = record
   return {
     request: { id: 'a', method: 'GET', url: '/v1/x?y' },

@@ -1,10 +1,15 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import type { Config } from '../../gateway/front/config/config.ts'
-import type { Answer } from '../../gateway/front/request-record.ts'
+import type { Answer, GuardedRoute } from '../../gateway/front/request-record.ts'
 import { costTerms } from '../../gateway/front/limits/answer-cost.ts'
+import { pathOf } from '../../shared/service.ts'
 import { addRoutes } from '../../gateway/front/routes.ts'
 
+const noWay: Pick<GuardedRoute, 'share' | 'forwarder' | 'answer' | 'ended'> = {
+  ...{ share: undefined, forwarder: undefined, answer: undefined },
+  ended: () => undefined,
+}
 const silent: Answer = (_request, reply) => reply
 
 /** An app with the routes of a configuration, which answers each request with the cost of the route that it takes. */
@@ -20,11 +25,11 @@ export async function appOfCosts(
   }
   app.addHook('onRequest', (request, reply) => {
     const { routeOf, cost = 1 } = request.routeOptions.config
-    void reply.send(String(routeOf?.(request).cost ?? costTerms(cost).cost))
+    void reply.send(String(routeOf?.(pathOf(request), request.method).cost ?? costTerms(cost).cost))
   })
   await addRoutes(app, config, {
-    guardedRoute: (settings) => ({ ...settings, share: undefined, ended: () => undefined }),
-    forwardingOf: () => (_request, reply) => reply,
+    guardedRoute: (settings) => ({ ...noWay, ...settings }),
+    forwarderOf: () => undefined,
     own: { quota: silent, usage: silent, rotate: silent, pages: new Map() },
     isAlone,
   })

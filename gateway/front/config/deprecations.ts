@@ -62,7 +62,6 @@ export function deprecationFinder(
       announcedTo: announcer(deprecation),
     }
   })
-  if (operations.length === 0) return () => undefined
   return (method, path, caller) => {
     // HEAD is the same operation as GET.
     const listed = method === 'HEAD' ? 'GET' : method

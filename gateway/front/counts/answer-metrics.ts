@@ -25,7 +25,7 @@ export function measure({ route, record, endedAtMs }: Ended, own: Histogram): vo
 /** Counts the points of a request beyond what is included, by plan and window. */
 export function countBeyond({ plan, record, standing }: Used, beyond: Counts): void {
   const { decision } = standing
-  if (!decision.included || record.isGivenBack) return
+  if (record.isGivenBack) return
   const cost = answeredCost(record)?.cost ?? decision.cost
   for (const { window, points } of beyondOf(decision, cost)) beyond.add(plan, window.name, points)
 }

@@ -1,4 +1,3 @@
-import { pathOf } from '../../../shared/service.ts'
 import { countAnswer, countBeyond, countNear, measure } from './answer-metrics.ts'
 import { firstFailure, isUsed, type Ended } from './ended.ts'
 import type { RequestCounts } from './request-counts.ts'
@@ -18,15 +17,16 @@ export function countEnded(ended: Ended, counts: RequestCounts): void {
   measure(ended, meters.own)
   counts.timeline.count(ended)
   if (ended.record.refusal || ended.status >= firstFailure) {
-    counts.recentRefusals.keep(ended, pathOf(ended.request))
+    counts.recentRefusals.keep(ended)
   }
   if (!isUsed(ended)) return
+  const { decision } = ended.standing
 
   countUse(ended, tallies)
   countRouteUse(ended, tallies)
   countNear(ended, meters.near)
-  countBeyond(ended, meters.beyond)
+  if (decision.included) countBeyond(ended, meters.beyond)
   counts.peaks.count(ended)
   counts.nearLimits.count(ended)
-  countShadow(ended, meters.shadows, tallies)
+  if (ended.record.terms?.shadow) countShadow(ended, meters.shadows, tallies)
 }

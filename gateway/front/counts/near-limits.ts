@@ -47,6 +47,8 @@ export class NearLimits {
   }
 
   count({ caller, standing, refusedBy }: Used): void {
+    // Nobody is told.
+    if (this.#first === Infinity) return
     for (const window of longWindows) {
       const isRefused = refusedBy === window.name
       const bound = this.#first * includedPoints(standing.decision, standing.limits, window)

@@ -42,11 +42,11 @@ export class RecentRefusals {
     return this.timeOf(this.#latest - this.#size + 1)
   }
 
-  /** Keeps one answer and its request's path without its query, in place of the oldest if all slots are taken. */
-  keep(ended: EndedBadly, path: string): void {
+  /** Keeps one answer, in place of the oldest if all slots are taken. */
+  keep(ended: EndedBadly): void {
     const index = this.#latest++ % this.#size
     const block = (this.#blocks[Math.floor(index / blockSize)] ??= new RefusalBlock())
-    block.write(index % blockSize, ended, path)
+    block.write(index % blockSize, ended)
   }
 
   /** The latest answers with an id, the newest first. */

@@ -62,13 +62,13 @@ export class RefusalBlock {
   }
 
   /** Writes an answer into a slot, over the one before. */
-  write(slot: number, ended: EndedBadly, path: string): void {
+  write(slot: number, ended: EndedBadly): void {
     const { request, record, route, status, atMs, endedAtMs } = ended
     const { id, method } = request
     const numbers = this.#numbers
     const text = slot * bytesOfSlot
     this.#hashes[slot] = write(this.#texts, text, id, idLength)
-    write(this.#texts, text + idLength, path, pathLength)
+    write(this.#texts, text + idLength, record.path, pathLength)
     const { refusal, standing, caller, turnedAway } = record
     const said = this.#said
     said.method[slot] = method
@@ -86,7 +86,7 @@ export class RefusalBlock {
     numbers[first + at.timeMs] = atMs
     numbers[first + at.status] = status
     numbers[first + at.idLength] = Math.min(id.length, idLength)
-    numbers[first + at.pathLength] = path.length
+    numbers[first + at.pathLength] = record.path.length
     const cost = standing?.decision.cost ?? 0
     const answered = answeredCost(record)
     numbers[first + at.cost] = answered?.cost ?? cost

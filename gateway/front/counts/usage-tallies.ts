@@ -41,11 +41,12 @@ function countPoints(
   counts: DayCounts,
   { more, less, ...rare }: Pick<RouteTallies, keyof typeof pointTallies>,
 ): void {
-  const answered = answeredCost(record)
+  const answered = record.route.answerCost && answeredCost(record)
   const { cost: estimate } = standing.decision
   if (answered && estimate > 0) tallies.count(caller.id, counts, rare.estimated, false, estimate)
   const cost = answered?.cost ?? estimate
-  const beyond = record.isGivenBack ? 0 : beyondIn(standing.decision, cost)
+  const isMetered = standing.decision.included !== undefined && !record.isGivenBack
+  const beyond = isMetered ? beyondIn(standing.decision, cost) : 0
   if (beyond > 0) tallies.count(caller.id, counts, rare.beyond, false, beyond)
   const points = (record.isGivenBack ? 0 : cost) - 1
   if (points === 0) return

@@ -171,12 +171,14 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   }
 
   trailed(trailers: IncomingHttpHeaders): void {
+    if (!this.forwarding.route.answerCost) return
     this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }
 
   #beginCost(headers: IncomingHttpHeaders): void {
-    const { inBody } = this.forwarding.route.answerCost ?? {}
-    if (inBody) this.record.bodyCost = new BodyCost(headers, inBody)
+    const { answerCost } = this.forwarding.route
+    if (!answerCost) return
+    if (answerCost.inBody) this.record.bodyCost = new BodyCost(headers, answerCost.inBody)
     // The trailers of a short answer come first.
     else this.record.toldCost = toldCostOf(headers[costHeader], this.record.toldCost)
   }

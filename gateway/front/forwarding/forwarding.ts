@@ -32,4 +32,6 @@ export type RouteForwarding = ForwardingOptions &
     upstream: Upstream
     /** The headers that its configuration gives the backend, names and values in turn; `undefined` without any. */
     fixedHeaders: readonly string[] | undefined
+    /** Gives a path as the backend has it; `undefined` where that is the same. */
+    rewritten: ((path: string) => string) | undefined
   }>

@@ -1,12 +1,11 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { newCounters, numberOf, type Counters } from './counters.ts'
 import type { Included } from './beyond.ts'
-import { limitsIn } from './grants.ts'
 import type { Limits } from './limits.ts'
 import type { Part, PartState } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import type { Seen } from './quota-state.ts'
-import { includedIn, longestFull, neededBy, type Decision } from './step.ts'
+import { includedIn, limitsIn, longestFull, neededBy, type Decision } from './step.ts'
 import { endsAtMs } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */

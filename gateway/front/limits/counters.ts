@@ -65,7 +65,9 @@ export function usedIn(counters: Counters, window: Window): number {
 
 /** The points that each window has used, by its place among all windows. */
 export function usedOf(counters: Counters): number[] {
-  return windows.map((window) => usedIn(counters, window))
+  const used: number[] = []
+  for (const window of windows) used.push(usedIn(counters, window))
+  return used
 }
 
 /** Begins new windows where the old ones have ended. Brief ones are begun if they are counted. */

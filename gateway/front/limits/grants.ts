@@ -46,11 +46,6 @@ export function raised(limits: Limits, granted: Granted): Limits {
   return byLimit((window) => limitOf(limits, window) + (granted[window.limit] ?? 0))
 }
 
-/** The limits by which a decision was made. */
-export function limitsIn(decision: { granted?: Granted | undefined }, limits: Limits): Limits {
-  return decision.granted ? raised(limits, decision.granted) : limits
-}
-
 /** Whether a window to which a grant added points runs at a time. */
 export function runsAt(grant: Grant, nowMs: number, monthFrom: number): boolean {
   return windows.some(

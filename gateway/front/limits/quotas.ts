@@ -199,7 +199,7 @@ export class Quotas {
     try {
       const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot }
       const decision = this.#store.decide(quota, ask)
-      this.#setFailing('decision', undefined)
+      if (!this.isReachable) this.#setFailing('decision', undefined)
       return decision
     } catch (error) {
       this.#setFailing('decision', asError(error))

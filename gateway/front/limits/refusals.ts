@@ -32,7 +32,6 @@ export function tooSmall(
   ofQuota: Limits,
   parts: readonly Part[] | undefined,
 ): TooSmall | undefined {
-  if (cost <= 1) return undefined
   for (const limits of [ofQuota, ...(parts ?? []).map((part) => part.limits)]) {
     const window = windows.find((each) => cost > limitOf(limits, each))
     if (window) return { window, limits }

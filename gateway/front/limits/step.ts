@@ -84,8 +84,9 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const { key, cost, least, limits, bans } = ask
   const needed = neededBy(ask)
   roll(state, nowMs, ask.countsBrief ?? countsBrief(limits))
-  const conduct = state.conducts?.get(key) ?? newConduct()
-  const healed = ask.seen ? heal(state, ask.seen, nowMs, conduct) : 0
+  // Most keys have none, and need none.
+  let conduct = state.conducts?.get(key)
+  const healed = ask.seen ? heal(state, ask.seen, nowMs, (conduct ??= newConduct())) : 0
   const granted = state.grants && grantedIn(state.grants, state)
   const included = includedIn(ask, granted)
   if (healed > 0) noteBeyond(state, state, healed, included)
@@ -96,19 +97,21 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const full = needed > 0 ? longestFull(state, parts, needed, raisedLimits) : undefined
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
-  if (conduct.bannedUntilMs > nowMs) {
+  if (conduct && conduct.bannedUntilMs > nowMs) {
     verdict = 'banned'
   } else if (full) {
-    banned =
-      bans !== undefined && full.window.strikes && refuse(conduct, rulesFor(bans, needed), nowMs)
+    if (bans && full.window.strikes) {
+      conduct ??= newConduct()
+      banned = refuse(conduct, rulesFor(bans, needed), nowMs)
+    }
     verdict = banned ? 'banned' : 'refused'
   } else if (needed > 0) {
     state.total += cost
     if (parts) countInParts(state, parts, cost)
     if (included) noteBeyond(state, state, cost, included)
-    conduct.refusedAtMs = 0
+    if (conduct) conduct.refusedAtMs = 0
   }
-  if (!isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
+  if (conduct && !isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
   return decision(state, conduct, {
     verdict,
     bans: banned,
@@ -119,6 +122,11 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     included,
     parts,
   })
+}
+
+/** The limits by which a decision was made. */
+export function limitsIn(decision: Pick<Decision, 'granted'>, limits: Limits): Limits {
+  return decision.granted ? raised(limits, decision.granted) : limits
 }
 
 /** The points that must have room for a request. */
@@ -170,7 +178,7 @@ export function standing(
   nowMs: number,
 ): Decision {
   roll(state, nowMs, countsBrief(limits))
-  const conduct = state.conducts?.get(key) ?? newConduct()
+  const conduct = state.conducts?.get(key)
   const granted = state.grants && grantedIn(state.grants, state)
   return decision(state, conduct, {
     ...{ verdict: 'admitted', bans: false, cost: 0, nowMs, granted },
@@ -185,16 +193,16 @@ type Outcome = Pick<
 
 function decision(
   state: QuotaState,
-  conduct: Conduct,
+  conduct: Conduct | undefined,
   { verdict, bans, cost, least, nowMs, granted, included, parts }: Outcome,
 ): Decision {
-  const bannedUntilMs = conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
+  const bannedUntilMs = conduct && conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
     verdict,
     nowMs,
     cost,
     least,
-    strikes: conduct.strikes,
+    strikes: conduct?.strikes ?? 0,
     bannedUntilMs,
     bans,
     seen: { ...copyOf(state), bannedUntilMs },

@@ -1,20 +1,24 @@
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import { RequestRecord, type GuardedRoute } from '../request-record.ts'
+import type { onRequestHookHandler } from 'fastify'
+import { pathOf, type TellEnd } from '../../../shared/service.ts'
+import { RequestRecord, type RouteOf } from '../request-record.ts'
 import type { UnderWay } from '../forwarding/under-way.ts'
 import type { Tracer } from '../traces/tracer.ts'
 
 export type FollowOptions = Readonly<{
   /** The route that a request takes. */
-  routeOf: (request: FastifyRequest) => GuardedRoute
+  routeOf: RouteOf
   underWay: UnderWay | undefined
+  /** Writes the log line of a request; `undefined` without one. */
+  tell: TellEnd | undefined
   /** Traces requests; `undefined` where nobody asks for spans. */
   tracer: Tracer | undefined
 }>
 
 /** Begins the record of a request, and reports its end. All that must happen at the end is called from here. */
-export function follow({ routeOf, underWay, tracer }: FollowOptions): onRequestHookHandler {
+export function follow({ routeOf, underWay, tell, tracer }: FollowOptions): onRequestHookHandler {
   return function follow(request, reply, done): void {
-    const record = new RequestRecord(routeOf(request))
+    const path = pathOf(request)
+    const record = new RequestRecord(routeOf(path, request.method), path)
     request.tollgate = record
     if (tracer) record.trace = tracer.begin(request)
     underWay?.began()
@@ -22,6 +26,7 @@ export function follow({ routeOf, underWay, tracer }: FollowOptions): onRequestH
       release(record)
       record.route.ended(request, reply)
       if (record.trace) tracer?.end(request, reply, record, record.trace)
+      tell?.(request, reply, record.beganAtMs)
       underWay?.ended()
     })
     done()

@@ -1,7 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
 import { boundChunks } from '../../../shared/node/chunks.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import { tooSmallChunks } from '../../../shared/service.ts'
+import { pathOf, tooSmallChunks } from '../../../shared/service.ts'
 import { framingFault } from '../http/framing.ts'
 import { plainTarget } from '../http/paths.ts'
 import { looped, type Via } from '../http/via.ts'
@@ -21,7 +21,10 @@ export function screen({ refuseStranger, via }: ScreenOptions): onRequestHookHan
       return refuseStranger(request, reply, looped)
     }
     // The gateway's own server has done this before routing. In another app the path that was checked must be forwarded.
-    if (plain !== request.url) request.raw.url = plain
+    if (plain !== request.url) {
+      request.raw.url = plain
+      if (request.tollgate) request.tollgate.path = pathOf(request)
+    }
     boundChunks(request.raw, () => {
       request.tollgate?.upstreamCall?.cancel()
       if (reply.raw.headersSent) request.raw.destroy()

@@ -7,7 +7,6 @@ import type {
 import type { Clock } from '../../../shared/clock.ts'
 import type { Reason, Refusal } from '../../../shared/refusal.ts'
 import { logOf } from '../../../shared/request-log.ts'
-import { pathOf } from '../../../shared/service.ts'
 import type { NoToken, TokenOf } from '../http/token-source.ts'
 import { Caller, stateOf } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
@@ -149,7 +148,7 @@ class Authentication {
     }
     record.caller = caller
     record.terms = terms
-    record.forbidden = terms.forbids?.(request.method, pathOf(request), () => addressOf(request))
+    record.forbidden = terms.forbids?.(request.method, record.path, () => addressOf(request))
     done()
   }
 

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import { jsonType, Refusal } from '../../../shared/refusal.ts'
-import { pathOf } from '../../../shared/service.ts'
 import { isWindowName, steadyWindows, windowOf } from '../../../shared/windows.ts'
 import { actedDeprecation } from '../acts/deprecation.ts'
 import { banned, nearEnd, usedUp } from '../acts/standings.ts'
@@ -10,12 +9,11 @@ import type { FindDeprecation } from '../config/deprecations.ts'
 import { late, tooManyAtOnce, unhealthy, unreachable } from '../forwarding/refusals.ts'
 import { ended } from '../keys/refusals.ts'
 import type { Terms } from '../keys/terms.ts'
-import { limitsIn } from '../limits/grants.ts'
 import type { Standing } from '../limits/headers.ts'
 import { isLimited } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
 import { forbidden } from '../limits/refusals.ts'
-import type { Decision } from '../limits/step.ts'
+import { limitsIn, type Decision } from '../limits/step.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
@@ -26,7 +24,7 @@ export type ActOptions = Readonly<{
   quotas: Quotas
   strangers: Strangers
   addressOf: AddressOf
-  find: FindDeprecation
+  find: FindDeprecation | undefined
   clock: Clock
 }>
 
@@ -49,7 +47,7 @@ export function act(options: ActOptions): onRequestHookHandler {
     if (text === undefined || !record || !caller || !terms) return done()
     const wish = wishFrom(String(text))
     record.acted = wish ? String(text) : 'unknown'
-    const parts = terms.partsOf?.(request.method, pathOf(request))
+    const parts = terms.partsOf?.(request.method, record.path)
     const play = (decision: Decision): void => {
       const limits = limitsIn(decision, terms.limits)
       record.standing = { decision: { ...decision, verdict: 'admitted' }, limits }

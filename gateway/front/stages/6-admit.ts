@@ -11,11 +11,9 @@ import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import type { DecisiveTerms } from '../limits/cached-refusals.ts'
 import { rulesFor } from '../limits/conduct.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
-import { limitsIn } from '../limits/grants.ts'
 import { forbidden, tooSmall, unavailable } from '../limits/refusals.ts'
-import { pathOf } from '../../../shared/service.ts'
 import type { Quotas } from '../limits/quotas.ts'
-import { neededBy, type Decision } from '../limits/step.ts'
+import { limitsIn, neededBy, type Decision } from '../limits/step.ts'
 import type { Terms } from '../keys/terms.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import { ownStandingView } from '../limits/views.ts'
@@ -62,8 +60,8 @@ class Admission {
       record.share = share
     }
     const { asksOnly } = this.#options
-    const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, pathOf(request))
-    const tooDear = tooSmall(cost, terms.limits, parts)
+    const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, record.path)
+    const tooDear = cost > 1 ? tooSmall(cost, terms.limits, parts) : undefined
     if (tooDear) record.forbidden ??= 'cost'
     const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()

@@ -1,13 +1,14 @@
 import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import type { GuardedRoute } from '../request-record.ts'
+import { RouteForwarder } from '../forwarding/route-forwarding.ts'
+import type { RouteOf } from '../request-record.ts'
 
 /** A route of the app, through which requests come to the routes of the configuration. */
 export type ProxyRoute = Readonly<{
   url: string
   /** Methods that the app must support; it answers with all others that it supports as well. */
   methods: readonly string[]
-  routeOf: (request: FastifyRequest) => GuardedRoute
+  routeOf: RouteOf
 }>
 
 /** Keeps a route out of the description that @fastify/swagger makes of an app. */
@@ -43,9 +44,13 @@ export async function forward(
 }
 
 /**
- * Answers before the handler of @fastify/http-proxy, which would parse the path, which `screen` has checked, again into three
- * URLs, and the query, which is forwarded byte for byte.
+ * Forwards in place of the handler of @fastify/http-proxy, which would parse the path, which `screen` has checked, again into
+ * three URLs, and the query, which is forwarded byte for byte. A path or method without a route is refused.
  */
 function answer(request: FastifyRequest, reply: FastifyReply): void {
-  request.tollgate?.route.answer?.(request, reply)
+  const { tollgate: record } = request
+  if (!record) throw new Error('forward comes after follow')
+  const { forwarder, answer } = record.route
+  if (forwarder instanceof RouteForwarder) forwarder.forward(request, reply, record)
+  else answer?.(request, reply)
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, onSendHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { Cors } from '../http/cors.ts'
 import { madePrivate, variedBy } from '../../../shared/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
@@ -8,8 +8,10 @@ import { announcedOf } from '../retirement.ts'
 
 export type AnnounceOptions = Readonly<{
   ietf: IetfDraft | undefined
-  find: FindDeprecation
-  cors: Cors
+  /** `undefined` where nothing is deprecated. */
+  find: FindDeprecation | undefined
+  /** `undefined` where no page may ask. */
+  cors: Cors | undefined
   /** The headers in which keys come. */
   keyHeaders: readonly string[]
 }>
@@ -27,14 +29,9 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     }
     const notice = standing && noticeOf(standing, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
-    const corsHeaders = cors.headersFor(request.raw)
-    if (corsHeaders) {
-      const name = 'access-control-expose-headers'
-      reply.headers(corsHeaders).header(name, cors.exposed(reply.getHeader(name)))
-    }
-    // Also without an origin: a cache would give that answer to all origins.
-    if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
-    const deprecated = record && announcedOf(request, record, find)
+    if (cors) allowPages(cors, request, reply)
+    const isAnnounced = record && (find || record.announced !== 'unasked')
+    const deprecated = isAnnounced && announcedOf(request, record, find)
     if (deprecated) {
       reply.headers(deprecated.headers)
       addLinks(reply, deprecated.links)
@@ -42,6 +39,17 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     }
     done(null, payload)
   }
+}
+
+/** Lets the pages of listed origins read the answer. */
+function allowPages(cors: Cors, { raw }: FastifyRequest, reply: FastifyReply): void {
+  const corsHeaders = cors.headersFor(raw)
+  if (corsHeaders) {
+    const name = 'access-control-expose-headers'
+    reply.headers(corsHeaders).header(name, cors.exposed(reply.getHeader(name)))
+  }
+  // Also without an origin: a cache would give that answer to all origins.
+  if (cors.varies) reply.header('vary', variedBy('Origin', reply.getHeader('vary')))
 }
 
 /** Keeps caches from giving one caller's answer of an operation with extensions to another caller. */

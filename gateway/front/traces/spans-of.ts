@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../../shared/refusal.ts'
-import { pathOf, statusOf } from '../../../shared/service.ts'
+import { statusOf } from '../../../shared/service.ts'
 import {
   methodAttributes,
   peerOf,
@@ -35,7 +35,7 @@ export function serverSpan(ended: Ended): Span {
   const { method, protocol: scheme, raw } = request
   const status = statusOf(reply)
   const route = record.route.label === noRoute ? undefined : record.route.label
-  const exchange = { method, path: pathOf(request), scheme, route, status, ...peerOf(raw) }
+  const exchange = { method, path: record.path, scheme, route, status, ...peerOf(raw) }
   const attributes = serverAttributes(exchange)
   addDecision(attributes, ended)
   return {
