@@ -27,7 +27,10 @@ export const seams = files(`
 export const alone = files('faults/exact  floods/readers')
 
 /** Files that measure the process in which they run. */
-export const ownProcess = [...alone, ...files('fleet/stops  floods/yaml  fleet/traces  gateway/way-count')]
+export const ownProcess = [
+  ...alone,
+  ...files('fleet/stops  floods/yaml  fleet/traces  gateway/way-count'),
+]
 
 function files(names) {
   return names.match(/\S+/g).map((name) => `test/${name}.test.ts`)
