@@ -12,19 +12,15 @@ import { jsonType, type RefusalCode } from '../shared/refusal.ts'
 import { durationFrom } from '../shared/units.ts'
 import { secretWarning, signer } from '../shared/signature.ts'
 import type { Config } from './front/config/config.ts'
-import { openTollgate, type AppOptions } from './office/app/open.ts'
-import { configIn } from './office/app/reload.ts'
+import type { AppOptions } from './office/app/open.ts'
+import { configIn, type Loaded } from './office/config/load.ts'
 import type { Tollgate } from './office/app/tollgate.ts'
-import type { Loaded } from './office/config/load.ts'
 import { nearest } from '../shared/near.ts'
 import type { ConfigFile } from './office/config/file.ts'
-import { openWings } from './wings.ts'
-import { guard } from './front/guard.ts'
 import { watchApps } from './front/guarded-routes.ts'
-import { OwnCallers, type FindCaller } from './front/keys/own-callers.ts'
+import type { FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { RouteOf } from './front/request-record.ts'
-import { whyTrustedTwice } from './front/stranger.ts'
 import type { Stores } from './front/stores/stores.ts'
 
 watchApps()
@@ -111,9 +107,10 @@ export const tollgate: FastifyPluginAsync<TollgateOptions> = fastifyPlugin(regis
 })
 
 async function register(app: FastifyInstance, options: TollgateOptions): Promise<void> {
+  const { guard, openTollgate, openWings, OwnCallers, whyTrustedTwice } = await needed()
   const loaded = configFrom(options)
   const { config, warnings } = loaded
-  requireFit(app, config)
+  requireFit(app, config, whyTrustedTwice(app, config))
   makeIdsUnique(app)
   const { secret, clock = Date.now, keyOf, callers, refuse, stores } = options
   for (const [name, option] of Object.entries({ keyOf, callers, refuse })) {
@@ -160,6 +157,18 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   app.decorate('tollgate', openTollgate({ ...wings, loaded, change, isClosed: () => isClosed }))
 }
 
+/** What only an app needs that registers it: both wings cost ten times as much to load as all else here. */
+async function needed() {
+  const [wings, guards, app, own, stranger] = await Promise.all([
+    import('./wings.ts'),
+    import('./front/guard.ts'),
+    import('./office/app/open.ts'),
+    import('./front/keys/own-callers.ts'),
+    import('./front/stranger.ts'),
+  ])
+  return { ...wings, ...guards, ...app, ...own, ...stranger }
+}
+
 function configFrom(options: TollgateOptions): AppOptions['loaded'] & Pick<Loaded, 'warnings'> {
   const names = Object.keys(options ?? {}).filter((name) => !fastifyOptions.includes(name))
   if (names.includes('prefix')) {
@@ -200,7 +209,7 @@ function cacheTimeOf({ callers, cacheFor }: TollgateOptions): number {
 }
 
 /** Throws a sentence if an app can't work with Tollgate; Fastify's own errors would be less clear. */
-function requireFit(app: FastifyInstance, config: Config): void {
+function requireFit(app: FastifyInstance, config: Config, twice: string | undefined): void {
   const { initialConfig } = app
   if (initialConfig.http2) {
     throw new Error(
@@ -210,7 +219,6 @@ function requireFit(app: FastifyInstance, config: Config): void {
   if (app.hasRequestDecorator('tollgate')) {
     throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
   }
-  const twice = whyTrustedTwice(app, config)
   if (twice !== undefined) throw new Error(`trustedProxies ${twice}`)
   const { quotaPath, usagePath, portal } = config
   const own = [

@@ -1,4 +1,3 @@
-import proxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { RouteForwarder } from '../forwarding/route-forwarding.ts'
 import type { RouteOf } from '../request-record.ts'
@@ -30,6 +29,8 @@ export async function forward(
   })
   // Before 5.12 Fastify didn't know it, and routes without `methods` have it.
   if (!app.supportedMethods.includes('QUERY')) app.addHttpMethod('QUERY')
+  if (doors.length === 0) return
+  const { default: proxy } = await import('@fastify/http-proxy')
   for (const { url, methods, routeOf } of doors) {
     await app.register(proxy, {
       upstream: someUpstream,

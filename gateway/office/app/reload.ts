@@ -1,7 +1,7 @@
 import type { Config } from '../../front/config/config.ts'
 import { changeOf } from '../config/diff.ts'
 import type { ConfigFile } from '../config/file.ts'
-import { readConfig, readObject, type Loaded } from '../config/load.ts'
+import { configIn, type Loaded } from '../config/load.ts'
 import type { Fault } from '../config/preview.ts'
 import { refusedBy } from '../config/config-error.ts'
 import type { ConfigState, OnAttempt } from '../config/reload.ts'
@@ -97,14 +97,4 @@ export class AppConfig {
     faults.push(...this.#options.hindrances(this.#config, config))
     if (faults.length > 0) throw fault(faults)
   }
-}
-
-/** The configuration of a path, or of the content of a file. */
-export function configIn(source: unknown): Loaded {
-  if (typeof source === 'string') return readConfig(source)
-  // The check of the object is the configuration's own.
-  if (typeof source === 'object' && source !== null) return readObject(source as ConfigFile)
-  throw new TypeError(
-    'Tollgate needs the path of a configuration file, or its content as an object',
-  )
 }

@@ -120,3 +120,13 @@ function checked(text: string | undefined): string {
   if (text === undefined) throw new Error('a file that the configuration names was not checked')
   return text
 }
+
+/** The configuration of a path, or of the content of a file. */
+export function configIn(source: unknown): Loaded {
+  if (typeof source === 'string') return readConfig(source)
+  // The check of the object is the configuration's own.
+  if (typeof source === 'object' && source !== null) return readObject(source as ConfigFile)
+  throw new TypeError(
+    'Tollgate needs the path of a configuration file, or its content as an object',
+  )
+}

@@ -60,8 +60,8 @@ class Death extends Refusal {
 }
 
 /**
- * The thread of this process in which the office works, so that no request of a caller waits for it. It starts with the
- * gateway; if it dies or hangs, another one takes its place, and its questions end with a refusal.
+ * The thread of this process in which the office works, so that no request of a caller waits for it. It starts with its first
+ * question: a sixth of a gateway's start. If it dies or hangs, another one takes its place, and its questions end with a refusal.
  */
 export class OfficeThread {
   readonly #options: Required<OfficeThreadOptions>
@@ -71,6 +71,7 @@ export class OfficeThread {
   #change: Promise<unknown> = Promise.resolve()
   #open = 0
   #isClosed = false
+  #hasStarted = false
   #replacing: NodeJS.Timeout | undefined
   readonly #watch: NodeJS.Timeout
   /** The threads that were ended because they gave no sign of life. */
@@ -83,7 +84,6 @@ export class OfficeThread {
     const file = new URL(`./main${extname(import.meta.url)}`, import.meta.url)
     const usual = { heapMb: usualHeapMb, limitMs: usualLimitMs, silenceMs: usualSilenceMs }
     this.#options = { file, ...usual, ...options }
-    this.#running = this.#start()
     this.#watch = this.#watchBeats()
   }
 
@@ -189,7 +189,7 @@ export class OfficeThread {
     message: Portless<Asked>,
     taken: readonly ArrayBuffer[] = [],
   ): Running & { port: MessagePort } {
-    const running = (this.#running ??= this.#replaced())
+    const running = (this.#running ??= this.#hasStarted ? this.#replaced() : this.#start())
     if (!running.hasBegun) running.worker.postMessage(this.#options.begin())
     running.hasBegun = true
     const { port1: own, port2: port } = new MessageChannel()
@@ -198,6 +198,7 @@ export class OfficeThread {
   }
 
   #start(): Running {
+    this.#hasStarted = true
     const { file, heapMb, silenceMs } = this.#options
     const beats = new Int32Array(new SharedArrayBuffer(4))
     const worker = new Worker(file, {
