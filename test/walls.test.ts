@@ -253,7 +253,7 @@ t.test('only the rim of the house touches the process', (t) => {
   t.end()
 })
 
-t.test('npm test needs packages and a Redis, and starts gateways in its own process', async (t) => {
+t.test('npm test needs packages and a Redis, no browser and no fleet of processes', async (t) => {
   const lanes = (await import(pathToFileURL(join(root, 'config/scripts/lanes.mjs')).href)) as {
     beside: Record<string, string>
     isUsual: (file: string) => boolean

@@ -138,7 +138,12 @@ t.test('nobody else may read the files, whatever the umask', async (t) => {
   // As an older version has left them, in a folder of somebody's own.
   const folder = join(made, 'older')
   mkdirSync(folder)
-  for (const name of ['animals.db', 'animals.db-wal']) writeFileSync(join(folder, name), '')
+  const killed = startProcess(t, program, {
+    env: { PORT: '0', DATABASE: join(folder, 'animals.db') },
+  })
+  await caller(await killed.url)('POST', '/v1/pets', pet)
+  killed.signal('SIGKILL')
+  await killed.ended
   writeFileSync(join(folder, 'notes.txt'), 'mine')
   chmodSync(folder, 0o755)
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
@@ -147,6 +152,7 @@ t.test('nobody else may read the files, whatever the umask', async (t) => {
   t.match(modesIn(folder), {
     '.': '755',
     'animals.db': '600',
+    'animals.db-shm': '600',
     'animals.db-wal': '600',
     'notes.txt': '644',
   })

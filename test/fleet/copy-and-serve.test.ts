@@ -89,6 +89,8 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   t.notMatch(copied.out + dry.out, /hush/)
   t.equal(await ask(third), 200)
   t.equal(await dayUsed(storeAt({ url }, 'tollgate:')), 6)
+  // The log looks each second.
+  await new Promise((go) => setTimeout(go, 2_500))
   t.notMatch(third.service.output(), /"audit":"keys.create"/, 'what is old is no news to the log')
   const other = join(folder, 'other.db')
   t.match(await run(inRedis, 'store', 'copy', '--to', other), {

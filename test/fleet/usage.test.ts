@@ -74,7 +74,8 @@ t.test('a gateway that is killed has lost five seconds of usage at most', async 
   const [url = ''] = fleet.urls
   const call = caller(url)
   const times: number[] = []
-  const end = performance.now() + 8_000
+  // Just over the promise: a gateway that writes less often has written nothing yet.
+  const end = performance.now() + 5_500
   while (performance.now() < end) {
     await call('GET', '/v1/x', undefined, headers)
     times.push(performance.now())

@@ -8,8 +8,13 @@ import { runCommand } from '../../support/command.ts'
 t.test('all commands and their options are offered', (t) => {
   const table = tableOf(operations)
   for (const operation of operations) {
-    const place = ['tollgate', ...operation.name.split(' ').filter((word) => !/^--/.test(word))]
-    const offered = new Set(table.get(place.join(' '))?.map(({ word }) => word))
+    const words = operation.name.split(' ')
+    const place = ['tollgate', ...words.filter((word) => !/^--/.test(word))]
+    const offeredAt = (length: number) =>
+      new Set(table.get(place.slice(0, length).join(' '))?.map(({ word }) => word))
+    for (const [i, word] of place.entries()) if (i > 0) t.ok(offeredAt(i).has(word), word)
+    const offered = offeredAt(place.length)
+    for (const word of words.filter((each) => /^--/.test(each))) t.ok(offered.has(word), word)
     for (const [option, { value, words = [], bare }] of Object.entries(optionsOf(operation))) {
       t.ok(offered.has(`--${option}`), `${operation.name} --${option}`)
       const values = table.get(`${place.join(' ')} --${option}`)?.map(({ word }) => word)

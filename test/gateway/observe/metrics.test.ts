@@ -89,8 +89,12 @@ t.test(
     const { operate } = await startAdmin(t, { more: `${plans}${deprecations}` })
     const { text } = await operate('GET', '/metrics')
     for (const line of [
-      'tollgate_requests_total{route="/v1/*",plan="free",status="502"} 0',
-      'tollgate_requests_total{route="/v1/*",plan="none",status="401"} 0',
+      ...[200, 429, 502, 503, 504].map(
+        (status) => `tollgate_requests_total{route="/v1/*",plan="free",status="${status}"} 0`,
+      ),
+      ...[401, 429].map(
+        (status) => `tollgate_requests_total{route="/v1/*",plan="none",status="${status}"} 0`,
+      ),
       'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="minute",operation=""} 0',
       'tollgate_refusals_total{plan="pro",reason="rate_limit_exceeded",window="day",operation=""} 0',
       'tollgate_bans_total{plan="free"} 0',
