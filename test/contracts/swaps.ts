@@ -11,7 +11,7 @@ export function swapStoreContract(
   return t.test(`a store of swaps: ${name}`, async (t) => {
     const { first, second } = await open(t)
     const swap = { upstream: 'an{im}als: one', id: 'abc' }
-    const nothing = { version: 0, course: undefined, counts: [] }
+    const nothing = { version: 0, progress: undefined, counts: [] }
     t.match(await first.look(swap), nothing)
     const told = { by: 'g1', round: 0, counts: 'one' }
     t.match(await first.look(swap, told), nothing, 'counts of nothing are dropped')
@@ -19,7 +19,7 @@ export function swapStoreContract(
     const begun = checking('g1', 1_000)
     const claims = await Promise.all([first, second].map((view) => view.change(swap, 0, begun)))
     t.strictSame(claims.sort(), [false, true], 'one of two is first')
-    t.match(await second.look(swap), { version: 1, course: begun, counts: [] })
+    t.match(await second.look(swap), { version: 1, progress: begun, counts: [] })
     t.match(await first.look({ ...swap, id: 'other' }), nothing, 'another description is another')
 
     t.strictSame((await first.look(swap, told)).counts, ['one'])
@@ -35,7 +35,7 @@ export function swapStoreContract(
     const next = stepped(begun, 1, { requests: 9, failures: 1, p95Ms: 3.5 }, 2_000)
     t.ok(await first.change(swap, 2, next))
     const seen = await second.look(swap, told)
-    t.match(seen, { version: 3, course: next, counts: [] }, 'a new round begins with none')
+    t.match(seen, { version: 3, progress: next, counts: [] }, 'a new round begins with none')
     t.ok(Math.abs(seen.nowMs - Date.now()) < 60_000)
   })
 }

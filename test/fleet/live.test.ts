@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { EventStreams } from '../../gateway/office/admin/events.ts'
-import type { LiveRow, Picture } from '../../gateway/office/live/picture.ts'
+import type { LiveRow, Snapshot } from '../../gateway/office/live/snapshot.ts'
 import { startAdmin } from '../support/admin.ts'
 import { runCommand } from '../support/command.ts'
 import { startFleet } from '../support/fleet.ts'
@@ -18,7 +18,7 @@ const startMs = Date.UTC(2026, 5, 15, 12, 0, 30)
 // They mostly wait for the next second.
 t.jobs = 2
 
-type Event = Readonly<{ name: string; picture: Picture }>
+type Event = Readonly<{ name: string; snapshot: Snapshot }>
 
 /** A client that watches. */
 async function watch(t: Test, url: string, query = '') {
@@ -41,7 +41,7 @@ async function watch(t: Test, url: string, query = '') {
   t.teardown(leave)
   /** All rows of the events so far, the newest of each second. */
   const rows = (): LiveRow[] => {
-    const all = events.flatMap(({ picture }) => picture.range?.rows ?? [])
+    const all = events.flatMap(({ snapshot }) => snapshot.range?.rows ?? [])
     return [...new Map(all.map((row) => [row.at, row])).values()]
   }
   return { response, events, state, over, leave, rows }
@@ -49,7 +49,7 @@ async function watch(t: Test, url: string, query = '') {
 
 function eventFrom(text: string): Event {
   const [, name = '', data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(text) ?? []
-  return { name, picture: JSON.parse(data) as Picture }
+  return { name, snapshot: JSON.parse(data) as Snapshot }
 }
 
 const sumOf = (rows: readonly LiveRow[], name: keyof LiveRow): number =>
@@ -89,10 +89,10 @@ bans: { strikes: 1, grace: 0s }`,
   await send(1, '/v1/pets', preflight, 'OPTIONS')
   now++
   await send(3, '/v1/pets', one.headers)
-  const picture = async (query = ''): Promise<Picture> =>
-    json(await ask('GET', `/admin/live${query}`)) as Picture
-  await until(async () => (await picture()).lastMinute.requests === 37)
-  const told = await picture('?range=15m')
+  const snapshot = async (query = ''): Promise<Snapshot> =>
+    json(await ask('GET', `/admin/live${query}`)) as Snapshot
+  await until(async () => (await snapshot()).lastMinute.requests === 37)
+  const told = await snapshot('?range=15m')
   const expected = {
     requests: 37,
     ...{ admitted: 18, minute: 4, day: 1, ban: 3, strangers: 6, refused: 2, failed: 2, others: 1 },
@@ -113,8 +113,8 @@ bans: { strikes: 1, grace: 0s }`,
     { key: day.key.id, name: 'Day', plan: 'free', window: 'day', count: 1 },
   ])
   t.match(told.refusals.at(-1), { key: one.key.id, code: 'key_banned', window: null, status: 429 })
-  t.equal((await picture()).range, null)
-  t.match((await picture('?range=day')).range, { step: 60, sums: expected })
+  t.equal((await snapshot()).range, null)
+  t.match((await snapshot('?range=day')).range, { step: 60, sums: expected })
   t.equal((await ask('GET', '/admin/live?range=week')).status, 400)
 
   await until(() => sumOf(watcher.rows(), 'requests') === 37)
@@ -124,14 +124,14 @@ bans: { strikes: 1, grace: 0s }`,
   t.match(watcher.response.headers.get('content-type'), 'text/event-stream')
   t.equal(watcher.events[0]?.name, 'past')
   t.ok(watcher.events.slice(1).every(({ name }) => name === 'second'))
-  const listed = watcher.events.flatMap(({ picture }) => picture.refusals)
+  const listed = watcher.events.flatMap(({ snapshot }) => snapshot.refusals)
   t.equal(listed.length, 21, 'each refusal and failure comes once')
   t.ok(listed.some(({ name }) => name === hostile))
 
   const late = await watch(t, url, '?range=day')
   await until(() => late.events.length > 1)
   t.equal(sumOf(late.rows(), 'requests'), 37, 'who comes later gets the past')
-  t.ok((late.events[1]?.picture.range?.rows.length ?? 9) <= 1)
+  t.ok((late.events[1]?.snapshot.range?.rows.length ?? 9) <= 1)
   await send(2, '/v1/pets')
   // Each hears of a second by an event of its own.
   await until(() => [late, watcher].every((each) => sumOf(each.rows(), 'requests') === 39))
@@ -198,16 +198,16 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
     () => sumOf(watcher.rows(), 'admitted') === 60 && sumOf(second.rows(), 'admitted') === 60,
   )
   // A gateway that has answered late tells of seconds that aren't over by the watcher's clock.
-  await until(() => watcher.events.at(-1)?.picture.lastMinute.admitted === 60)
-  const { picture } = watcher.events.at(-1) ?? {}
-  t.match(picture?.gateways, { asked: 3, told: 3 })
-  t.equal(picture?.lastMinute.admitted, 60)
-  t.equal(picture?.gateways.names.length, 3)
-  t.equal(picture?.targets.length, 2)
+  await until(() => watcher.events.at(-1)?.snapshot.lastMinute.admitted === 60)
+  const { snapshot } = watcher.events.at(-1) ?? {}
+  t.match(snapshot?.gateways, { asked: 3, told: 3 })
+  t.equal(snapshot?.lastMinute.admitted, 60)
+  t.equal(snapshot?.gateways.names.length, 3)
+  t.equal(snapshot?.targets.length, 2)
 
   fleet.processes[0]?.child.kill('SIGKILL')
   const gateways = () => {
-    const { asked, told } = watcher.events.at(-1)?.picture.gateways ?? { asked: 0, told: 0 }
+    const { asked, told } = watcher.events.at(-1)?.snapshot.gateways ?? { asked: 0, told: 0 }
     return `${told} of ${asked}`
   }
   await until(() => gateways() === '2 of 3')
@@ -229,11 +229,11 @@ t.test('a fleet is told exactly, and nobody is asked while nobody watches', asyn
   await until(() => gateways() !== '' && alone.events.length > 0)
   await redis.kill()
   await one.gateway.call('GET', '/v1/x', undefined, headers)
-  await until(() => alone.events.at(-1)?.picture.store.reachable === false)
-  await until(() => alone.events.at(-1)?.picture.gateways.told === 1)
+  await until(() => alone.events.at(-1)?.snapshot.store.reachable === false)
+  await until(() => alone.events.at(-1)?.snapshot.gateways.told === 1)
   const [before] = alone.events.slice(-1)
   await until(() => alone.events.at(-1) !== before, 5_000)
-  t.match(alone.events.at(-1)?.picture.store.without, [one.gateway.app.front.self.name])
+  t.match(alone.events.at(-1)?.snapshot.store.without, [one.gateway.app.front.self.name])
 })
 
 t.test('a client that reads nothing fills no memory, and gets the newest later', async (t) => {
@@ -255,7 +255,7 @@ t.test('a client that reads nothing fills no memory, and gets the newest later',
         if (last === number) return undefined
         last = number
         taken++
-        return { name: 'second' as const, picture: { number, filler } as unknown as Picture }
+        return { name: 'second' as const, snapshot: { number, filler } as unknown as Snapshot }
       }
       return { take, end: () => ended++ }
     }),

@@ -96,4 +96,4 @@ export async function swapSeen(ask: Call): Promise<SwapView> {
 }
 
 /** Whether all callers were called back. */
-export const isBack = (gateway: Gateway) => () => swapOf(gateway).course?.state === 'back'
+export const isBack = (gateway: Gateway) => () => swapOf(gateway).progress?.state === 'back'

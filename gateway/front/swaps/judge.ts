@@ -41,13 +41,14 @@ export function measureOf(now: Measure, before: Measure | undefined, back: BackS
 
 /** Whether the time of a step is over and the new side was asked often enough for the next one. */
 export function isDone(
-  course: SwapProgress,
+  progress: SwapProgress,
   { new: side }: RoundCounts,
   { steps, everyMs, back }: SwapSettings,
   nowMs: number,
 ): boolean {
-  const isUnderWay = course.state === 'moving' && !course.isPaused && course.step < steps.length
-  return isUnderWay && nowMs - course.sinceMs >= everyMs && side.requests >= back.after
+  const isUnderWay =
+    progress.state === 'moving' && !progress.isPaused && progress.step < steps.length
+  return isUnderWay && nowMs - progress.sinceMs >= everyMs && side.requests >= back.after
 }
 
 export function percentText(share: number): string {

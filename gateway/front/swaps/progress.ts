@@ -29,8 +29,8 @@ export type Measure = Readonly<{ requests: number; failures: number; p95Ms: numb
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-/** The course from a stored text; `undefined` if it is damaged. */
-export const courseFrom: (text: string) => SwapProgress | undefined = readerOf(
+/** The progress from a stored text; `undefined` if it is damaged. */
+export const progressFrom: (text: string) => SwapProgress | undefined = readerOf(
   Type.Object({
     state: Type.Enum(['checking', 'refused', 'moving', 'back']),
     step: count,
@@ -57,52 +57,52 @@ const noticeMs = 1_000
 /** How long a gateway may take for the comparison before another one begins it anew. */
 export const longestCheckMs = 30_000
 
-/** The course of a swap that a gateway begins with a comparison. */
+/** The progress of a swap that a gateway begins with a comparison. */
 export function checking(by: string, nowMs: number): SwapProgress {
   return { state: 'checking', step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: 0, by }
 }
 
-/** The course of a swap that an operator lets begin anew. */
+/** The progress of a swap that an operator lets begin anew. */
 export function begunAnew({ round }: SwapProgress, nowMs: number): SwapProgress {
   const next = { step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: round + 1 }
   return { state: 'checking', ...next }
 }
 
 /** Whether a gateway should begin the comparison: nobody did, or the one that did is gone. */
-export function isToCheck(course: SwapProgress | undefined, nowMs: number): boolean {
-  if (!course) return true
-  if (course.state !== 'checking') return false
-  return course.by === undefined || nowMs - course.sinceMs > longestCheckMs
+export function isToCheck(progress: SwapProgress | undefined, nowMs: number): boolean {
+  if (!progress) return true
+  if (progress.state !== 'checking') return false
+  return progress.by === undefined || nowMs - progress.sinceMs > longestCheckMs
 }
 
-/** The course after the comparison. */
+/** The progress after the comparison. */
 export function checked(
-  course: SwapProgress,
+  progress: SwapProgress,
   why: string | undefined,
   nowMs: number,
 ): SwapProgress {
-  const after = { ...course, sinceMs: nowMs, round: course.round + 1 }
+  const after = { ...progress, sinceMs: nowMs, round: progress.round + 1 }
   delete after.by
   if (why !== undefined) return { ...after, state: 'refused', why }
   return { ...after, state: 'moving', sinceMs: nowMs + noticeMs }
 }
 
-/** The course after one more step, or with all callers at the new side. */
+/** The progress after one more step, or with all callers at the new side. */
 export function stepped(
-  course: SwapProgress,
+  progress: SwapProgress,
   step: number,
   before: Measure | undefined,
   nowMs: number,
 ): SwapProgress {
   const sinceMs = nowMs + noticeMs
-  const round = course.round + 1
-  const next = { ...course, step, from: course.step, isPaused: false, sinceMs, round }
+  const round = progress.round + 1
+  const next = { ...progress, step, from: progress.step, isPaused: false, sinceMs, round }
   return before ? { ...next, before } : next
 }
 
-/** The course that goes back. */
-export function wentBack(course: SwapProgress, why: string, nowMs: number): SwapProgress {
-  const { step, from } = course
-  const round = course.round + 1
+/** The progress that goes back. */
+export function wentBack(progress: SwapProgress, why: string, nowMs: number): SwapProgress {
+  const { step, from } = progress
+  const round = progress.round + 1
   return { state: 'back', step, from, isPaused: false, sinceMs: nowMs, round, why }
 }

@@ -11,7 +11,7 @@ export type SeenSwap = Readonly<{
   nowMs: number
   /** Rises with each change; 0 for a swap that nobody has begun. */
   version: number
-  course: SwapProgress | undefined
+  progress: SwapProgress | undefined
   /** The counts of all processes in this round. */
   counts: readonly string[]
 }>
@@ -23,6 +23,6 @@ export const swapKeptMs = 90 * 86_400_000
 export interface SwapStore {
   /** Where a swap stands. Counts of another round than the present one are dropped. */
   look(name: SwapName, processRound?: ProcessRound): Promise<SeenSwap>
-  /** Puts a course in place of the version that was seen; `false` if another change came first. */
-  change(name: SwapName, version: number, course: SwapProgress): Promise<boolean>
+  /** Puts a progress in place of the version that was seen; `false` if another change came first. */
+  change(name: SwapName, version: number, progress: SwapProgress): Promise<boolean>
 }

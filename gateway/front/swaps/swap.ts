@@ -21,7 +21,7 @@ export function swapNameOf({ name, swap }: UpstreamSettings): SwapName | undefin
 }
 
 /**
- * A swap as one process knows it: which callers go to the new side, and what came of it. Each process follows the course
+ * A swap as one process knows it: which callers go to the new side, and what came of it. Each process follows the progress
  * in the store, and counts its own requests.
  */
 export class Swap {
@@ -49,8 +49,8 @@ export class Swap {
     this.settings = settings
   }
 
-  get course(): SwapProgress | undefined {
-    return this.seen?.course
+  get progress(): SwapProgress | undefined {
+    return this.seen?.progress
   }
 
   /** The counts of this process, with the round that they belong to. */
@@ -92,13 +92,13 @@ export class Swap {
   follow(seen: SeenSwap, asked?: Asked): void {
     this.seen = seen
     if (asked) this.#clock.learn(seen.nowMs, asked)
-    const round = seen.course?.round ?? -1
+    const round = seen.progress?.round ?? -1
     if (round !== this.#round) {
       this.#round = round
       this.#counts = new RoundCounts()
       this.#alarm = undefined
     }
-    const { sinceMs = 0, from = -1 } = this.course ?? {}
+    const { sinceMs = 0, from = -1 } = this.progress ?? {}
     const dueAtMs = this.#clock.localOf(sinceMs)
     if (performance.now() >= dueAtMs) return this.#begin()
     this.#goBy(from)
@@ -111,12 +111,12 @@ export class Swap {
 
   #begin(): void {
     this.#dueAtMs = 0
-    this.#goBy(this.course?.step ?? 0)
+    this.#goBy(this.progress?.step ?? 0)
   }
 
   #goBy(step: number): void {
     const { steps } = this.settings
-    const isMoving = this.course?.state === 'moving' && this.#alarm === undefined
+    const isMoving = this.progress?.state === 'moving' && this.#alarm === undefined
     this.#inForce = isMoving ? step : -1
     this.#isAll = isMoving && step >= steps.length
     this.#share = isMoving ? Math.round((steps[step] ?? 0) * (everybody / 100)) : 0
@@ -129,9 +129,9 @@ export class Swap {
 
   /** Why this swap must go back, if it must: by the fleet's counts, or by this process' own if the store doesn't answer. */
   reason(counts: RoundCounts = this.sums): string | undefined {
-    const { course } = this
-    if (course?.state !== 'moving') return undefined
-    return this.#alarm ?? reasonToGoBack(counts, course.before, this.settings.back)
+    const { progress } = this
+    if (progress?.state !== 'moving') return undefined
+    return this.#alarm ?? reasonToGoBack(counts, progress.before, this.settings.back)
   }
 
   /** Sends this process' callers back at once, while the store can't be asked. */
@@ -144,7 +144,7 @@ export class Swap {
 
   /** The old side as the next step is measured by. */
   measure(counts: RoundCounts) {
-    return measureOf(counts.old.measure, this.course?.before, this.settings.back)
+    return measureOf(counts.old.measure, this.progress?.before, this.settings.back)
   }
 }
 

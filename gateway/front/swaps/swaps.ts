@@ -143,17 +143,17 @@ export class Swaps {
   }
 
   async #step(swap: Swap): Promise<void> {
-    const { seen, settings, course } = swap
+    const { seen, settings, progress } = swap
     if (!seen) return
     const { nowMs } = seen
-    if (isToCheck(course, nowMs)) return this.#check(swap, nowMs)
-    if (course?.state !== 'moving') return
+    if (isToCheck(progress, nowMs)) return this.#check(swap, nowMs)
+    if (progress?.state !== 'moving') return
     const counts = swap.sums
     const why = swap.reason(counts)
     if (why !== undefined) {
-      await this.#change(swap, wentBack(course, why, nowMs), 'back')
-    } else if (isDone(course, counts, settings, nowMs)) {
-      const next = stepped(course, course.step + 1, swap.measure(counts), nowMs)
+      await this.#change(swap, wentBack(progress, why, nowMs), 'back')
+    } else if (isDone(progress, counts, settings, nowMs)) {
+      const next = stepped(progress, progress.step + 1, swap.measure(counts), nowMs)
       await this.#change(swap, next, 'step')
     }
   }
@@ -163,7 +163,7 @@ export class Swaps {
     const { self, configs, check } = this.#options
     const upstream = this.#config?.upstreams.get(swap.name.upstream)
     if (configs() > 1 || !this.#config || !upstream) return
-    const claim = { ...checking(self.name, nowMs), round: swap.course?.round ?? 0 }
+    const claim = { ...checking(self.name, nowMs), round: swap.progress?.round ?? 0 }
     if (!(await this.#change(swap, claim, undefined))) return
     const tooLong = 'the comparison with the present backend took too long'
     const claimed = swap.seen?.version
@@ -173,23 +173,28 @@ export class Swaps {
     const why = await within(longestCheckMs - 5_000, compared, tooLong)
     await this.#look(swap)
     // Somebody may have called it back meanwhile.
-    if (!swap.seen || !swap.course || swap.seen.version !== claimed) return
-    const after = checked(swap.course, why, swap.seen.nowMs)
+    if (!swap.seen || !swap.progress || swap.seen.version !== claimed) return
+    const after = checked(swap.progress, why, swap.seen.nowMs)
     await this.#change(swap, after, why === undefined ? 'begin' : 'refused')
   }
 
-  /** Changes the course unless another gateway was first; writes down what callers notice. */
-  async #change(swap: Swap, course: SwapProgress, what: string | undefined): Promise<boolean> {
+  /** Changes the progress unless another gateway was first; writes down what callers notice. */
+  async #change(swap: Swap, progress: SwapProgress, what: string | undefined): Promise<boolean> {
     const { store, audit, self, log } = this.#options
     const { seen, name } = swap
-    if (!seen || !(await store.change(name, seen.version, course))) return false
-    const before = seen.course
-    swap.follow({ ...seen, version: seen.version + 1, course, counts: [] })
+    if (!seen || !(await store.change(name, seen.version, progress))) return false
+    const before = seen.progress
+    swap.follow({ ...seen, version: seen.version + 1, progress, counts: [] })
     if (what === undefined) return true
     const { upstream } = name
     const say = what === 'back' || what === 'refused' ? log.warn : log.info
-    say.call(log, { upstream, step: course.step + 1, why: course.why }, sentences[what] ?? what)
-    const entry = { what: `swap.${what}`, subject: upstream, before: before ?? null, after: course }
+    say.call(log, { upstream, step: progress.step + 1, why: progress.why }, sentences[what] ?? what)
+    const entry = {
+      what: `swap.${what}`,
+      subject: upstream,
+      before: before ?? null,
+      after: progress,
+    }
     await audit.add({ atMs: seen.nowMs, by: `gateway ${self.name}`, ...entry })
     return true
   }

@@ -12,29 +12,29 @@ export type SwapState = 'waiting' | 'checking' | 'refused' | 'moving' | 'paused'
 export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
   const { swap, name, targets } = upstream
   if (!swap) throw new Error(`the upstream ${name} has no swap`)
-  const { course, nowMs } = seen
+  const { progress, nowMs } = seen
   const { steps, everyMs, back } = swap
-  const state = stateOf(course, steps.length)
+  const state = stateOf(progress, steps.length)
   const counts = sumOf(seen.counts)
   const isStep = state === 'moving' || state === 'paused'
   const missing = Math.max(0, back.after - counts.new.requests)
-  const dueMs = course && isStep ? course.sinceMs + everyMs : undefined
-  const facts = { name, state, course, steps, missing, dueMs, nowMs, after: back.after }
+  const dueMs = progress && isStep ? progress.sinceMs + everyMs : undefined
+  const facts = { name, state, progress, steps, missing, dueMs, nowMs, after: back.after }
   const urls = { from: targets.map(({ url }) => url), to: swap.to.map(({ url }) => url) }
   return {
     upstream: name,
     ...urls,
     state,
     /** From 1; the last one is all callers. */
-    step: course?.state === 'moving' ? course.step + 1 : null,
+    step: progress?.state === 'moving' ? progress.step + 1 : null,
     steps: [...steps, 100],
-    percent: percentOf(state, course, steps),
-    since: course ? iso(course.sinceMs) : null,
+    percent: percentOf(state, progress, steps),
+    since: progress ? iso(progress.sinceMs) : null,
     /** The earliest moment of the next step, if it is under way. */
     nextAt: dueMs !== undefined && state === 'moving' ? iso(dueMs) : null,
     /** The requests to the new side that the next step, or a way back, still waits for. */
     missing: isStep ? missing : null,
-    why: course?.why ?? null,
+    why: progress?.why ?? null,
     old: sideView(counts.old),
     new: sideView(counts.new),
     summary: sentenceOf({ ...facts, ...urls }),
@@ -44,20 +44,20 @@ export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
 export type SwapView = ReturnType<typeof swapView>
 export type SideView = ReturnType<typeof sideView>
 
-function stateOf(course: SwapProgress | undefined, steps: number): SwapState {
-  if (!course) return 'waiting'
-  if (course.state !== 'moving') return course.state
-  if (course.step >= steps) return 'all'
-  return course.isPaused ? 'paused' : 'moving'
+function stateOf(progress: SwapProgress | undefined, steps: number): SwapState {
+  if (!progress) return 'waiting'
+  if (progress.state !== 'moving') return progress.state
+  if (progress.step >= steps) return 'all'
+  return progress.isPaused ? 'paused' : 'moving'
 }
 
 function percentOf(
   state: SwapState,
-  course: SwapProgress | undefined,
+  progress: SwapProgress | undefined,
   steps: readonly number[],
 ): number {
   if (state === 'all') return 100
-  return state === 'moving' || state === 'paused' ? (steps[course?.step ?? 0] ?? 0) : 0
+  return state === 'moving' || state === 'paused' ? (steps[progress?.step ?? 0] ?? 0) : 0
 }
 
 function sideView(side: SideCounts) {
@@ -74,7 +74,7 @@ function sideView(side: SideCounts) {
 type Facts = Readonly<{
   name: string
   state: SwapState
-  course: SwapProgress | undefined
+  progress: SwapProgress | undefined
   steps: readonly number[]
   missing: number
   after: number
@@ -86,26 +86,26 @@ type Facts = Readonly<{
 
 /** Where it stands, since when, what it waits for, and why it went back. */
 function sentenceOf(facts: Facts): string {
-  const { name, state, course, steps } = facts
+  const { name, state, progress, steps } = facts
   const [from, to] = [facts.from.join(', '), facts.to.join(', ')]
-  if (!course) {
+  if (!progress) {
     return `The swap of ${name} has not begun: it waits until all gateways go by the same configuration.`
   }
-  const since = `since ${timeText(course.sinceMs)}`
+  const since = `since ${timeText(progress.sinceMs)}`
   const anew = `tollgate upstream swap resume ${name}`
   switch (state) {
     case 'checking':
     case 'waiting':
       return `The swap of ${name} begins: ${to} is compared with the present targets ${since}.`
     case 'refused':
-      return `The swap of ${name} doesn’t begin, ${since}: ${course.why}. Once that is mended: ${anew}`
+      return `The swap of ${name} doesn’t begin, ${since}: ${progress.why}. Once that is mended: ${anew}`
     case 'back':
-      return `All callers of ${name} are at ${from} again ${since}: ${course.why}. It begins again when its description changes, or by: ${anew}`
+      return `All callers of ${name} are at ${from} again ${since}: ${progress.why}. It begins again when its description changes, or by: ${anew}`
     case 'all':
       return `All callers of ${name} go to ${to} ${since}. To end the swap, write them as its targets and take swap away.`
   }
-  const percent = percentText((steps[course.step] ?? 0) / 100)
-  const stepText = `Step ${course.step + 1} of ${steps.length + 1}: ${percent} of the callers of ${name} go to ${to} ${since}`
+  const percent = percentText((steps[progress.step] ?? 0) / 100)
+  const stepText = `Step ${progress.step + 1} of ${steps.length + 1}: ${percent} of the callers of ${name} go to ${to} ${since}`
   return `${stepText}; ${nextText(facts, anew)}.`
 }
 

@@ -116,7 +116,7 @@ class EventStream extends Readable {
     const event = this.#isEnded ? undefined : this.#watcher.take()
     if (!event) return
     this.#isWanted = false
-    this.push(`event: ${event.name}\ndata: ${JSON.stringify(event.picture)}\n\n`)
+    this.push(`event: ${event.name}\ndata: ${JSON.stringify(event.snapshot)}\n\n`)
     if (!event.isLast) return
     this.#isEnded = true
     this.push(null)

@@ -8,7 +8,7 @@ export function hindrances(swaps: Swaps, before: Config, after: Config): readonl
   return [...before.upstreams.values()].flatMap((settings): Fault[] => {
     const { name, swap } = settings
     const next = after.upstreams.get(name)
-    const isUnderWay = swaps.see(settings)?.course?.state === 'moving'
+    const isUnderWay = swaps.see(settings)?.progress?.state === 'moving'
     if (!swap || !isUnderWay || !next || next.swap || isSame(next.targets, swap.to)) return []
     const sentence =
       'has callers at the targets of its swap: keep swap, or write them as its targets, or call it back first ' +

@@ -1,4 +1,4 @@
-import { presentOf, ranges, type LiveRange, type LiveRow, type Picture } from './picture.ts'
+import { presentOf, ranges, type LiveRange, type LiveRow, type Snapshot } from './snapshot.ts'
 import { numbersOfRow, SumRows, sumsView, type SumsView } from '../../front/counts/sum-rows.ts'
 import {
   mostRefusals,
@@ -86,7 +86,7 @@ export class LiveView {
   }
 
   /** The figures as they are; with a mark, only rows and refusals that came after it. Without `hasRange` it has no rows. */
-  picture(nowMs: number, since: Mark | undefined, hasRange = true): Picture {
+  snapshot(nowMs: number, since: Mark | undefined, hasRange = true): Snapshot {
     const figures = [...this.#gateways.values()]
       .filter(({ round }) => round === this.#round)
       .map(({ figures }) => figures)
@@ -118,7 +118,7 @@ export class LiveView {
     return count > 0 ? this.#refusals.slice(-count) : []
   }
 
-  #rangeSince(second: number, round: number): NonNullable<Picture['range']> {
+  #rangeSince(second: number, round: number): NonNullable<Snapshot['range']> {
     const { step } = ranges[this.#range]
     const rows = this.#rows
     const last = Math.floor(second / step)

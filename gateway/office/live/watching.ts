@@ -1,7 +1,7 @@
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import { keptSeconds } from '../../front/counts/live-sums.ts'
-import type { LiveRange, Picture } from './picture.ts'
+import type { LiveRange, Snapshot } from './snapshot.ts'
 import {
   answerLive,
   liveKind,
@@ -12,7 +12,7 @@ import {
 } from './figures.ts'
 import { LiveView, type Mark } from './view.ts'
 
-/** The seconds behind a picture without rows, and one more. */
+/** The seconds behind a snapshot without rows, and one more. */
 const lastMinute = 61
 
 /** The time after the end of a second at which the gateways are asked for it. */
@@ -43,10 +43,10 @@ export class Watching {
   }
 
   /** The figures now; with the rows of a range, if one is named. */
-  async picture(range: LiveRange | undefined): Promise<Picture> {
+  async snapshot(range: LiveRange | undefined): Promise<Snapshot> {
     const view = new LiveView(range ?? '15m')
     await this.#ask(view, range === '15m' ? keptSeconds : lastMinute)
-    return view.picture(this.#nowMs(), undefined, range !== undefined)
+    return view.snapshot(this.#nowMs(), undefined, range !== undefined)
   }
 
   /**
@@ -63,10 +63,10 @@ export class Watching {
       take: () => {
         if (!view.isBegun || round === view.mark.round) return undefined
         const name = mark ? 'second' : 'past'
-        const picture = view.picture(this.#nowMs(), mark)
+        const snapshot = view.snapshot(this.#nowMs(), mark)
         mark = view.mark
         round = mark.round
-        return { name, picture }
+        return { name, snapshot }
       },
       end: () => {
         if (rounds.remove(heard) > 0) return

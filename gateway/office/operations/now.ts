@@ -3,7 +3,7 @@ import { printable } from '../../../shared/printable.ts'
 import { timeText } from '../../../shared/times.ts'
 import { windows } from '../../../shared/windows.ts'
 import type { LatencyView } from '../../front/counts/histogram.ts'
-import type { Picture } from '../live/picture.ts'
+import type { Snapshot } from '../live/snapshot.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
 import { liveRange } from './kinds.ts'
 import { ofGateway } from './operation.ts'
@@ -25,22 +25,22 @@ export const now = ofGateway({
     },
   },
   role: 'read',
-  run: ({ gateway }, { range }) => gateway.office.live.picture(range),
+  run: ({ gateway }, { range }) => gateway.office.live.snapshot(range),
   watch: ({ gateway }, { range = '15m' }, heard) => gateway.office.live.watch(range, heard),
-  text: (picture: Picture) =>
+  text: (snapshot: Snapshot) =>
     [
-      heading(picture),
-      sums(picture),
-      routes(picture),
-      targets(picture),
-      refusedKeys(picture),
-      ...troubles(picture).map((trouble) => printable(trouble)),
+      heading(snapshot),
+      sums(snapshot),
+      routes(snapshot),
+      targets(snapshot),
+      refusedKeys(snapshot),
+      ...troubles(snapshot).map((trouble) => printable(trouble)),
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
 })
 
-function heading({ time, gateways: { asked, told } }: Picture): string {
+function heading({ time, gateways: { asked, told } }: Snapshot): string {
   const who = `${told} of ${asked} ${asked === 1 ? 'gateway' : 'gateways'} told`
   return `${who}, ${timeText(Date.parse(time))}.`
 }
@@ -59,7 +59,7 @@ const counts: readonly Count[] = [
   ['other answers', ({ others }) => others],
 ]
 
-function sums({ lastMinute, range }: Picture): string {
+function sums({ lastMinute, range }: Snapshot): string {
   const columns = [lastMinute, ...(range ? [range.sums] : [])]
   const heads = ['', 'LAST MINUTE', ...(range ? [range.name.toUpperCase()] : [])]
   const rows = counts.map(([label, count]) => [
@@ -75,7 +75,7 @@ function timesText(times: Pick<LatencyView, 'p50' | 'p99'> | null): string {
   return times ? `${times.p50}, ${times.p99} ms` : '-'
 }
 
-function routes({ routes }: Picture): string {
+function routes({ routes }: Snapshot): string {
   if (routes.length === 0) return ''
   const rows = routes.map(({ route, requests, refused, failed, ...times }) => [
     route,
@@ -85,7 +85,7 @@ function routes({ routes }: Picture): string {
   return aligned([['ROUTE', 'REQUESTS IN 15 MINUTES', 'REFUSED', 'FAILED', 'P50, P99'], ...rows])
 }
 
-function targets({ targets }: Picture): string {
+function targets({ targets }: Snapshot): string {
   if (targets.length === 0) return ''
   const rows = targets.map(({ upstream, target, unhealthyAt }) => {
     const state = unhealthyAt.length === 0 ? 'healthy' : `unhealthy at ${unhealthyAt.join(', ')}`
@@ -94,7 +94,7 @@ function targets({ targets }: Picture): string {
   return aligned([['UPSTREAM', 'TARGET', 'STATE'], ...rows])
 }
 
-function refusedKeys({ refusedKeys }: Picture): string {
+function refusedKeys({ refusedKeys }: Snapshot): string {
   if (refusedKeys.length === 0) return ''
   const rows = refusedKeys.map(({ key, name, plan, window, count }) => [
     `${key} (${name})`,
@@ -105,7 +105,7 @@ function refusedKeys({ refusedKeys }: Picture): string {
   return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
 }
 
-function troubles({ store, configs }: Picture): string[] {
+function troubles({ store, configs }: Snapshot): string[] {
   const without = store.without.join(', ')
   const inForce = configs.map(({ hash, gateways }) => `${hash} (${gateways.join(', ')})`)
   const refusals = configs.flatMap(({ refusals }) =>

@@ -94,7 +94,7 @@ type Ask<All extends Parameters> = (
 /** News about the result of an operation. */
 export type WatchedEvent = Readonly<{
   name: string
-  picture: unknown
+  snapshot: unknown
   /** Whether there will be no other. */
   isLast?: boolean
 }>

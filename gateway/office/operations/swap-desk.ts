@@ -17,10 +17,10 @@ export type SwapDeskOptions = Readonly<{
   by: string
 }>
 
-/** Tries to change a course that gateways change as well. */
+/** Tries to change a progress that gateways change as well. */
 const mostTries = 5
 
-type Change = (course: SwapProgress, seen: SeenSwap, upstream: Described) => SwapProgress | string
+type Change = (progress: SwapProgress, seen: SeenSwap, upstream: Described) => SwapProgress | string
 
 /** An upstream whose swap is described in the configuration. */
 type Described = UpstreamSettings & Readonly<{ swap: NonNullable<UpstreamSettings['swap']> }>
@@ -47,32 +47,33 @@ export class SwapDesk {
   }
 
   pause(named: string): Promise<SwapView> {
-    return this.#change(named, 'pause', (course, _seen, { swap }) => {
-      if (!isOnItsWay(course, swap.steps.length)) return 'is not on its way'
-      return course.isPaused ? 'is paused already' : { ...course, isPaused: true }
+    return this.#change(named, 'pause', (progress, _seen, { swap }) => {
+      if (!isOnItsWay(progress, swap.steps.length)) return 'is not on its way'
+      return progress.isPaused ? 'is paused already' : { ...progress, isPaused: true }
     })
   }
 
   /** Lets a paused swap go on, and one that was refused or went back begin anew. */
   resume(named: string): Promise<SwapView> {
-    return this.#change(named, 'resume', (course, { nowMs }) => {
-      if (course.state === 'back' || course.state === 'refused') return begunAnew(course, nowMs)
-      return course.isPaused ? { ...course, isPaused: false } : 'is not paused'
+    return this.#change(named, 'resume', (progress, { nowMs }) => {
+      if (progress.state === 'back' || progress.state === 'refused')
+        return begunAnew(progress, nowMs)
+      return progress.isPaused ? { ...progress, isPaused: false } : 'is not paused'
     })
   }
 
   back(named: string): Promise<SwapView> {
-    return this.#change(named, 'back', (course, { nowMs }) => {
-      if (course.state === 'back') return 'is back already'
-      return wentBack(course, `${this.#options.by} called it back`, nowMs)
+    return this.#change(named, 'back', (progress, { nowMs }) => {
+      if (progress.state === 'back') return 'is back already'
+      return wentBack(progress, `${this.#options.by} called it back`, nowMs)
     })
   }
 
   finish(named: string): Promise<SwapView> {
-    return this.#change(named, 'finish', (course, { nowMs, counts }, { swap }) => {
-      if (!isOnItsWay(course, swap.steps.length)) return 'is not on its way'
-      const measure = measureOf(sumOf(counts).old.measure, course.before, swap.back)
-      return stepped(course, swap.steps.length, measure, nowMs)
+    return this.#change(named, 'finish', (progress, { nowMs, counts }, { swap }) => {
+      if (!isOnItsWay(progress, swap.steps.length)) return 'is not on its way'
+      const measure = measureOf(sumOf(counts).old.measure, progress.before, swap.back)
+      return stepped(progress, swap.steps.length, measure, nowMs)
     })
   }
 
@@ -82,13 +83,13 @@ export class SwapDesk {
     const name = nameOf(upstream)
     for (let tries = 0; tries < mostTries; tries++) {
       const seen = await store.look(name)
-      const { course } = seen
-      const after = course ? change(course, seen, upstream) : 'has not begun'
+      const { progress } = seen
+      const after = progress ? change(progress, seen, upstream) : 'has not begun'
       if (typeof after === 'string') {
         throw new KeyMistake(`the swap of ${named} ${after}`, 'conflict')
       }
       if (!(await store.change(name, seen.version, after))) continue
-      await noted({ what: `swap.${what}`, subject: named, before: course ?? null, after })
+      await noted({ what: `swap.${what}`, subject: named, before: progress ?? null, after })
       return swapView(upstream, await store.look(name))
     }
     throw new KeyMistake(`the swap of ${named} changes all the time; try again`, 'conflict')

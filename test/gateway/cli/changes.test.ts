@@ -4,7 +4,7 @@ import { commandLine } from '../../support/command-line.ts'
 
 const until = '2026-11-25T18:23:00.000Z'
 const mike = { id: 'VICTIM', name: 'Mike', plan: 'free', state: 'active' }
-const course = { state: 'moving', step: 1, sinceMs: 1_795_631_160_821, before: { requests: 31 } }
+const progress = { state: 'moving', step: 1, sinceMs: 1_795_631_160_821, before: { requests: 31 } }
 
 /** What the audit stores, and how operators read it. */
 const sentences: readonly (readonly [
@@ -88,11 +88,11 @@ const sentences: readonly (readonly [
     'raised free to 80 a minute and lowered pro to 4,000 a day',
   ],
   ['upstreams.check', null, { url: 'http://b' }, 'checked http://b for VICTIM'],
-  ['swap.step', course, course, 'took the swap of VICTIM to step 2'],
+  ['swap.step', progress, progress, 'took the swap of VICTIM to step 2'],
   [
     'swap.back',
-    course,
-    { ...course, why: 'it fails' },
+    progress,
+    { ...progress, why: 'it fails' },
     'sent all callers of VICTIM back: it fails',
   ],
   ['later.version', null, { some: 1 }, 'later.version VICTIM: some none → 1'],

@@ -117,7 +117,7 @@ t.test('the new side of a swap has the key, also for the check before it', async
     ...{ upstream: old, upstreamMore: `${forward}, ${checked}, ${swap}, ${probes}` },
     ...{ more: unlimitedPlan, clock: () => now },
   })
-  await until(() => swapOf(gateway).course?.state === 'moving')
+  await until(() => swapOf(gateway).progress?.state === 'moving')
   now += 2_000
   await until(isAt(gateway, 0))
   const { headers } = await gateway.key()

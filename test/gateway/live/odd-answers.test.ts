@@ -25,7 +25,7 @@ const plain = {
   config: { hash: 'abc', sharedHash: 'abc', refuses: null },
 }
 
-t.test('an answer with members of other types is left out, or makes a picture', (t) => {
+t.test('an answer with members of other types is left out, or makes a snapshot', (t) => {
   const other = figuresFrom({
     ...plain,
     id: 'b',
@@ -49,7 +49,7 @@ t.test('an answer with members of other types is left out, or makes a picture', 
     const told = figuresFrom(answer)
     const view = new LiveView('15m')
     view.take(told ? [told, other] : [other], 2, 5_000)
-    t.doesNotThrow(() => JSON.stringify(view.picture(5_000, undefined)), JSON.stringify(answer))
+    t.doesNotThrow(() => JSON.stringify(view.snapshot(5_000, undefined)), JSON.stringify(answer))
   }
   t.end()
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RequestRecord } from '../../../gateway/front/request-record.ts'
 import { LiveCounts } from '../../../gateway/front/counts/live-counts.ts'
 import { Meters } from '../../../gateway/front/counts/meters.ts'
-import type { Picture } from '../../../gateway/office/live/picture.ts'
+import type { Snapshot } from '../../../gateway/office/live/snapshot.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { startUpstream } from '../../support/gateway.ts'
@@ -81,10 +81,11 @@ t.test('the requests of each route are told, of all gateways together', async (t
   }
   await send(one, '/v1/x', '/v2/x', '/v2/x', '/nowhere')
   await send(other, '/v1/broken', '/v1/x', '/v2/x', '/v2/x')
-  const picture = async (): Promise<Picture> => json(await one.ask('GET', '/admin/live')) as Picture
-  const sum = (routes: Picture['routes']) => routes.reduce((all, each) => all + each.requests, 0)
-  await until(async () => (await picture()).lastMinute.requests === 8)
-  const { routes } = await picture()
+  const snapshot = async (): Promise<Snapshot> =>
+    json(await one.ask('GET', '/admin/live')) as Snapshot
+  const sum = (routes: Snapshot['routes']) => routes.reduce((all, each) => all + each.requests, 0)
+  await until(async () => (await snapshot()).lastMinute.requests === 8)
+  const { routes } = await snapshot()
   t.match(routes, [
     { route: '/v1/*', requests: 3, refused: 0, failed: 1, p50: Number, p99: Number },
     { route: '/v2/*', requests: 4, refused: 1, failed: 0 },

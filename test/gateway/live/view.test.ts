@@ -2,7 +2,7 @@ import t from 'tap'
 import { LiveSums } from '../../../gateway/front/counts/live-sums.ts'
 import { outcomes } from '../../../gateway/front/counts/sum-rows.ts'
 import type { Figures, LiveQuestion } from '../../../gateway/office/live/figures.ts'
-import type { LiveRange } from '../../../gateway/office/live/picture.ts'
+import type { LiveRange } from '../../../gateway/office/live/snapshot.ts'
 import { LiveView } from '../../../gateway/office/live/view.ts'
 
 const startMs = Date.UTC(2026, 5, 15, 12, 0, 3)
@@ -47,7 +47,7 @@ function viewOf(range: LiveRange, aheadMs: readonly number[]) {
         sums.length,
         startMs + ticks,
       )
-      const { range, lastMinute } = view.picture(startMs + ticks, since)
+      const { range, lastMinute } = view.snapshot(startMs + ticks, since)
       const rows = (range?.rows ?? []).map(({ at, requests }) => [at - startMs / 1_000, requests])
       return { range, rows, lastMinute, mark: view.mark }
     },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Usage } from '../../../gateway/front/counts/usage.ts'
-import type { Picture } from '../../../gateway/office/live/picture.ts'
+import type { Snapshot } from '../../../gateway/office/live/snapshot.ts'
 import { byLimit, windows } from '../../../shared/windows.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
@@ -18,9 +18,9 @@ t.test('refusals are told by each window that refuses, live and as usage', async
     keys.set(name, key.id)
     for (let i = 0; i < 2; i++) await gateway.call('GET', '/v1/pets', undefined, headers)
   }
-  const picture = async (): Promise<Picture> => json(await ask('GET', '/admin/live')) as Picture
-  await until(async () => (await picture()).lastMinute.requests === 2 * windows.length)
-  const { lastMinute, refusedKeys, refusals } = await picture()
+  const snapshot = async (): Promise<Snapshot> => json(await ask('GET', '/admin/live')) as Snapshot
+  await until(async () => (await snapshot()).lastMinute.requests === 2 * windows.length)
+  const { lastMinute, refusedKeys, refusals } = await snapshot()
   const usages = JSON.parse((await ask('GET', '/admin/usage')).text) as Usage[]
   const required = windows.filter(({ isRequired }) => isRequired).map(({ name }) => [name, 0])
   for (const { name } of windows) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { loadedFrom } from '../../../gateway/office/config/load.ts'
 import type { FleetView } from '../../../gateway/office/fleet/view.ts'
-import type { Picture } from '../../../gateway/office/live/picture.ts'
+import type { Snapshot } from '../../../gateway/office/live/snapshot.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -31,7 +31,7 @@ t.test('gateways whose files differ only in port and name go by one configuratio
   const fleet = async () => json(await ask('GET', '/admin/gateways')) as FleetView
   const isMetric = async (count: number) =>
     (await operate('GET', '/metrics')).text.includes(`\ntollgate_configs_in_force ${count}\n`)
-  const live = async () => json(await ask('GET', '/admin/live')) as Picture
+  const live = async () => json(await ask('GET', '/admin/live')) as Snapshot
 
   goBy(alike)
   await until(async () => (await fleet()).gateways.every(({ config }) => config !== null))

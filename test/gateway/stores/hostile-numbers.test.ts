@@ -3,7 +3,7 @@ import type { StoredKey } from '../../../gateway/front/keys/key.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { redisLedger } from '../../../gateway/front/stores/redis/ledger.ts'
 import { watchBans } from '../../../gateway/front/stores/redis/watch-bans.ts'
-import { courseFrom } from '../../../gateway/front/swaps/progress.ts'
+import { progressFrom } from '../../../gateway/front/swaps/progress.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { storeAt } from '../../support/filled-store.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -102,29 +102,29 @@ t.test('changes that follow another program’s version are heard of', async (t)
   }
 })
 
-t.test('a course of a swap with members of other types counts as damaged', (t) => {
+t.test('a progress of a swap with members of other types counts as damaged', (t) => {
   const before = { requests: 1, failures: 0, p95Ms: 2.5 }
-  const course = {
+  const progress = {
     ...{ state: 'moving', step: 0, from: -1, isPaused: false, sinceMs: 1_900_000_000_000 },
     ...{ round: 1, by: 'edge-1', why: 'it failed', before },
   }
-  t.strictSame(courseFrom(JSON.stringify(course)), course)
-  const unmeasured = { ...course, before: { ...before, p95Ms: null } }
-  t.strictSame(courseFrom(JSON.stringify(unmeasured)), unmeasured)
+  t.strictSame(progressFrom(JSON.stringify(progress)), progress)
+  const unmeasured = { ...progress, before: { ...before, p95Ms: null } }
+  t.strictSame(progressFrom(JSON.stringify(unmeasured)), unmeasured)
   for (const odd of [null, true, -2, 1e300, 'text', [], {}, { toString: 1 }]) {
     const isText = typeof odd === 'string'
-    const places = Object.keys(course).filter((name) => !isText || !/^(?:by|why)$/.test(name))
+    const places = Object.keys(progress).filter((name) => !isText || !/^(?:by|why)$/.test(name))
     const spoilt: object[] = places.flatMap((name) =>
-      name === 'isPaused' && odd === true ? [] : { ...course, [name]: odd },
+      name === 'isPaused' && odd === true ? [] : { ...progress, [name]: odd },
     )
     for (const name of Object.keys(before)) {
       if (name === 'p95Ms' && (odd === null || odd === 1e300)) continue
-      spoilt.push({ ...course, before: { ...before, [name]: odd } })
+      spoilt.push({ ...progress, before: { ...before, [name]: odd } })
     }
     for (const each of spoilt)
-      t.equal(courseFrom(JSON.stringify(each)), undefined, JSON.stringify(each))
+      t.equal(progressFrom(JSON.stringify(each)), undefined, JSON.stringify(each))
   }
-  const never = { ...course, sinceMs: 8.64e15 + 1 }
-  t.equal(courseFrom(JSON.stringify(never)), undefined, 'no date has this time')
+  const never = { ...progress, sinceMs: 8.64e15 + 1 }
+  t.equal(progressFrom(JSON.stringify(never)), undefined, 'no date has this time')
   t.end()
 })

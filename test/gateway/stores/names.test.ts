@@ -50,7 +50,7 @@ function fits(name: string, pattern: string): boolean {
 const sources = readdirSync(join(root, stores, 'redis')).filter((file) => file.endsWith('.ts'))
 const written = new Set(sources.flatMap((file) => namesIn(textOf(`${stores}/redis/${file}`))))
 
-const course: SwapProgress = {
+const progress: SwapProgress = {
   state: 'moving',
   step: 0,
   from: -1,
@@ -101,8 +101,8 @@ t.test('every name that is left in Redis is told, with its lifetime, and no othe
   for (const each of [headers, headers, {}]) await gateway.call('GET', '/v1/x', undefined, each)
   const { swaps, fleet } = gateway.stores
   const swap = { upstream: 'animals', id: 'a swap' }
-  await swaps.change(swap, 0, course)
-  await swaps.look(swap, { by: 'us', round: course.round, counts: '' })
+  await swaps.change(swap, 0, progress)
+  await swaps.look(swap, { by: 'us', round: progress.round, counts: '' })
   await fleet.take('a lease', 'us', 'a test')
   await until(async () => {
     await gateway.app.office.notices.tick()

@@ -89,7 +89,7 @@ t.test('a side that would break callers gets none', async (t) => {
   const { gateway, ask } = await startAdmin(t, {
     ...{ upstream: old.upstream, upstreamMore, more: unlimitedPlan },
   })
-  await until(() => swapOf(gateway).course?.state === 'refused')
+  await until(() => swapOf(gateway).progress?.state === 'refused')
   const view = await swapSeen(ask)
   t.match(view, { state: 'refused', percent: 0, why: /would break GET \/v1\/x/ })
   t.match(view?.summary, /doesn’t begin.*tollgate upstream swap resume animals$/)
@@ -108,7 +108,7 @@ t.test('30 requests an hour: it stays, and says what it waits for', async (t) =>
     clock: () => now,
   }
   const { gateway, ask } = await startAdmin(t, options)
-  await until(() => swapOf(gateway).course?.state === 'moving')
+  await until(() => swapOf(gateway).progress?.state === 'moving')
   now += 2_000
   await until(isAt(gateway, 0))
   const { headers } = await gateway.key()

@@ -60,12 +60,12 @@ t.test('callers of a step', (t) => {
     back: { errors: 0.01, slower: 2, after: 1, callers: 3 },
   }
   const swap = new Swap({ upstream: 'animals', id: 'x' }, settings)
-  const course: SwapProgress = {
+  const progress: SwapProgress = {
     ...{ state: 'moving', step: 0, from: -1, isPaused: false, sinceMs: 0, round: 1 },
   }
   const ids = Array.from({ length: 1_000 }, (_none, i) => `k${String(i).padStart(11, '0')}`)
   const leadAt = (step: number, method = 'GET'): string[] => {
-    swap.follow({ nowMs: 0, version: step + 1, course: { ...course, step }, counts: [] })
+    swap.follow({ nowMs: 0, version: step + 1, progress: { ...progress, step }, counts: [] })
     return ids.filter((id) => swap.leads(method, id))
   }
   const [one, ten, fifty, all] = [0, 1, 2, 3].map((step) => leadAt(step))
@@ -191,7 +191,7 @@ t.test('goes back', async (t) => {
         after.every(({ side, status }) => side === 'old' && status === 200),
         'all of them',
       )
-      t.match(swapOf(first).course?.why, /new side/)
+      t.match(swapOf(first).progress?.why, /new side/)
       const [entry] = await first.stores.audit.list({ fromMs: 0, limit: 1, what: 'swap.back' })
       t.match(entry, { subject: 'animals', by: /^gateway / })
     })

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { courseFrom, type SwapProgress } from '../../swaps/progress.ts'
+import { progressFrom, type SwapProgress } from '../../swaps/progress.ts'
 import {
   swapKeptMs,
   type ProcessRound,
@@ -33,8 +33,8 @@ export class EmbeddedSwaps implements SwapStore {
     return Promise.resolve(answerOf(() => this.#look(swap, told)))
   }
 
-  change(swap: SwapName, version: number, course: SwapProgress): Promise<boolean> {
-    const change = this.#database.transaction(() => this.#change(swap, version, course))
+  change(swap: SwapName, version: number, progress: SwapProgress): Promise<boolean> {
+    const change = this.#database.transaction(() => this.#change(swap, version, progress))
     return Promise.resolve(answerOf(() => change.immediate()))
   }
 
@@ -51,18 +51,18 @@ export class EmbeddedSwaps implements SwapStore {
     return {
       nowMs,
       version: row?.version ?? 0,
-      course: courseFrom(row?.course ?? ''),
+      progress: progressFrom(row?.course ?? ''),
       counts: countsOf.all(upstream, id),
     }
   }
 
-  #change({ upstream, id }: SwapName, version: number, course: SwapProgress): boolean {
+  #change({ upstream, id }: SwapName, version: number, progress: SwapProgress): boolean {
     const { read, write, clear, forget } = this.#statements
     const row = read.get(upstream, id)
     if ((row?.version ?? 0) !== version) return false
     const nowMs = this.#clock()
-    write.run(upstream, id, version + 1, course.round, JSON.stringify(course), nowMs)
-    if (row?.round !== course.round) clear.run(upstream, id)
+    write.run(upstream, id, version + 1, progress.round, JSON.stringify(progress), nowMs)
+    if (row?.round !== progress.round) clear.run(upstream, id)
     forget.run(nowMs - swapKeptMs)
     return true
   }

@@ -1,4 +1,4 @@
-import { courseFrom } from '../../swaps/progress.ts'
+import { progressFrom } from '../../swaps/progress.ts'
 import { swapKeptMs, type SwapName, type SwapStore } from '../../swaps/store.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 
@@ -16,17 +16,17 @@ export function redisSwaps({ connection, prefix, timeoutMs }: RedisOptions): Swa
     async look(name, processRound) {
       const more = processRound ? [processRound.by, processRound.round, processRound.counts] : []
       const answer = await lookAt(namesOf(name), swapKeptMs, ...more)
-      const [nowMs, version, course, counts] = answer as [unknown, unknown, unknown, string[]]
+      const [nowMs, version, progress, counts] = answer as [unknown, unknown, unknown, string[]]
       return {
         nowMs: Number(nowMs),
         version: Number(version),
-        course: courseFrom(String(course)),
+        progress: progressFrom(String(progress)),
         counts,
       }
     },
 
-    async change(name, version, course) {
-      const args = [swapKeptMs, version, course.round, JSON.stringify(course)]
+    async change(name, version, progress) {
+      const args = [swapKeptMs, version, progress.round, JSON.stringify(progress)]
       return Number(await changeAt(namesOf(name), ...args)) === 1
     },
   }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get, signOut, type Session } from './api.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
-import { useJourney, type KeptJourney } from './journey.ts'
+import { useMigration, type KeptMigration } from './migration.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { Audit } from './pages/audit.ts'
 import { Backends } from './pages/backends.ts'
@@ -86,7 +86,7 @@ export function House({ session }: { session: Session }) {
     setSearch(text)
     location.hash = '#/keys'
   }
-  const pageState = { draft: useDraft(), journey: useJourney(), search, list }
+  const pageState = { draft: useDraft(), migration: useMigration(), search, list }
   useEffect(() => {
     // It is in the search field then.
     if (!isOpening.current) focusHeading(main.current)
@@ -147,7 +147,7 @@ function contentOf(
   session: Session,
   pageState: Readonly<{
     draft: KeptDraft
-    journey: KeptJourney
+    migration: KeptMigration
     search: string
     list: (text: string) => void
   }>,

@@ -3,10 +3,10 @@ import { ApiError, refusalOf, send } from './api.ts'
 import type { Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
-import type { LiveRange, LiveRow, Picture } from '../../live/picture.ts'
+import type { LiveRange, LiveRow, Snapshot } from '../../live/snapshot.ts'
 
-/** The latest picture, with all rows of its range, the oldest first. */
-export type Live = Readonly<{ picture: Picture; rows: readonly LiveRow[] }>
+/** The latest snapshot, with all rows of its range, the oldest first. */
+export type Live = Readonly<{ snapshot: Snapshot; rows: readonly LiveRow[] }>
 
 /** A gateway that tells nothing for so long is asked anew. */
 const silenceMs = 5_000
@@ -61,10 +61,10 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
     const answer = await send('GET', `/admin/live?range=${range}`, { accept, signal })
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
     let live: Live | undefined
-    for await (const picture of eventsIn<Picture>(answer.body)) {
+    for await (const snapshot of eventsIn<Snapshot>(answer.body)) {
       clearTimeout(timer)
       timer = setTimeout(hush, silenceMs)
-      live = joined(live, picture)
+      live = joined(live, snapshot)
       tell(live)
     }
   } finally {
@@ -72,15 +72,16 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
   }
 }
 
-/** A picture put upon those before: its rows take the places of those of the same time. */
-function joined(before: Live | undefined, picture: Picture): Live {
-  const fresh = picture.range?.rows ?? []
-  const firstAt = Math.floor(Date.parse(picture.time) / 1_000) - spans[picture.range?.name ?? '15m']
+/** A snapshot put upon those before: its rows take the places of those of the same time. */
+function joined(before: Live | undefined, snapshot: Snapshot): Live {
+  const fresh = snapshot.range?.rows ?? []
+  const firstAt =
+    Math.floor(Date.parse(snapshot.time) / 1_000) - spans[snapshot.range?.name ?? '15m']
   const changed = new Set(fresh.map(({ at }) => at))
   const olderRows = (before?.rows ?? []).filter(({ at }) => at > firstAt && !changed.has(at))
   const rows = [...olderRows, ...fresh].sort((a, b) => a.at - b.at)
-  const refusals = [...(before?.picture.refusals ?? []), ...picture.refusals].slice(-keptRefusals)
-  return { picture: { ...picture, refusals }, rows }
+  const refusals = [...(before?.snapshot.refusals ?? []), ...snapshot.refusals].slice(-keptRefusals)
+  return { snapshot: { ...snapshot, refusals }, rows }
 }
 
 /** The seconds of a range. */

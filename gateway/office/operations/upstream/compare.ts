@@ -64,8 +64,8 @@ export const compareUpstream = ofGateway({
       take: () => {
         if (comparison.round === round) return undefined
         round = comparison.round
-        const { isOver: isLast, view: picture } = comparison
-        return { name: isLast ? 'end' : 'progress', picture, isLast }
+        const { isOver: isLast, view: snapshot } = comparison
+        return { name: isLast ? 'end' : 'progress', snapshot, isLast }
       },
       end: () => {
         endNews()

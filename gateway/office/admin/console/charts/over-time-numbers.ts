@@ -1,6 +1,6 @@
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
-import type { LiveRange, LiveRow } from '../../../live/picture.ts'
+import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
 import { table } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 import { legendItem } from './scale.ts'

@@ -1,7 +1,7 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
-import type { LiveRange } from '../../../live/picture.ts'
+import type { LiveRange } from '../../../live/snapshot.ts'
 import { marks, partsOf, percent, refusedOf } from './outcomes.ts'
 import { shapes, type Column, type Figures, type Look } from './over-time-numbers.ts'
 import { OverTime } from './over-time.ts'

@@ -1,7 +1,7 @@
 import { ask, type Session } from '../api.ts'
 import { useWork } from '../button-work.ts'
 import { Choice, fieldText } from '../controls.ts'
-import type { Journey, KeptJourney } from '../journey.ts'
+import type { Migration, KeptMigration } from '../migration.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
@@ -9,18 +9,18 @@ import { ComparisonResult } from './comparison-result.ts'
 import { Edit } from './edit.ts'
 import { ProbeFindings } from './probe-findings.ts'
 
-type Step = Journey['step']
+type Step = Migration['step']
 
 type Props = Readonly<{
   session: Session
-  journey: KeptJourney
+  migration: KeptMigration
   /** The names of the upstreams. */
   upstreams: readonly string[]
 }>
 
 /** The way to another backend: its address, a check by probes, a comparison by real requests, a swap. */
-export function AnotherBackend({ session, journey, upstreams }: Props) {
-  const { at, change, comparison } = journey
+export function AnotherBackend({ session, migration, upstreams }: Props) {
+  const { at, change, comparison } = migration
   const { isBusy, error, run } = useWork()
   const [first] = upstreams
   if (session.role === 'read' || first === undefined) return null
@@ -61,7 +61,7 @@ export function AnotherBackend({ session, journey, upstreams }: Props) {
           />`
         }
         <p>${about[step]}</p>
-        <div class="tools">${fieldsOf(step, journey, isBusy)}</div>
+        <div class="tools">${fieldsOf(step, migration, isBusy)}</div>
       </form>
       ${error !== undefined && failure({ message: error })}
       ${checked?.url === url && checked.upstream === upstream && html`<${ProbeFindings} checked=${checked} />`}
@@ -88,10 +88,10 @@ const about: Readonly<Record<Step, string>> = {
 }
 
 function addressOf(
-  { url }: Journey,
+  { url }: Migration,
   upstream: string,
   upstreams: readonly string[],
-  change: KeptJourney['change'],
+  change: KeptMigration['change'],
 ): Child {
   const take = (name: 'url' | 'upstream') => (event: Event) =>
     change({ [name]: (event.target as HTMLInputElement).value, swap: undefined })
@@ -123,7 +123,7 @@ function addressOf(
 /** The fields of a step, and its button. */
 function fieldsOf(
   step: Step,
-  { comparison: { isRunning, settings } }: KeptJourney,
+  { comparison: { isRunning, settings } }: KeptMigration,
   isBusy: boolean,
 ) {
   if (step === 'check')
@@ -155,7 +155,7 @@ function comparisonOf({
   isStopped,
   error,
   stop,
-}: KeptJourney['comparison']): Child {
+}: KeptMigration['comparison']): Child {
   return html`
     ${error !== undefined && failure({ message: error })}
     ${isRunning && html`<p><button type="button" onClick=${stop}>Stop</button></p>`}
@@ -163,7 +163,7 @@ function comparisonOf({
   `
 }
 
-function swapIn(form: FormData, url: string): Journey['swap'] {
+function swapIn(form: FormData, url: string): Migration['swap'] {
   const steps = fieldText(form, 'steps').split(/[\s,%]+/)
   return {
     to: [url],

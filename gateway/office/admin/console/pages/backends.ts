@@ -1,5 +1,5 @@
 import type { Session } from '../api.ts'
-import type { KeptJourney } from '../journey.ts'
+import type { KeptMigration } from '../migration.ts'
 import { useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -10,10 +10,10 @@ import type { TargetView, UpstreamsView } from '../../../operations/upstream/lis
 import { AnotherBackend } from './another-backend.ts'
 import { Swaps } from './swap.ts'
 
-type Props = Readonly<{ session: Session; journey: KeptJourney }>
+type Props = Readonly<{ session: Session; migration: KeptMigration }>
 
 /** The targets behind this gateway, and the way to others and back. */
-export function Backends({ session, journey }: Props) {
+export function Backends({ session, migration }: Props) {
   const upstreams = useData<UpstreamsView>('/admin/upstreams', 2_000)
   const config = useData<RunningConfig>('/admin/config')
   return page(
@@ -32,7 +32,7 @@ export function Backends({ session, journey }: Props) {
     }),
     html`<${AnotherBackend}
       session=${session}
-      journey=${journey}
+      migration=${migration}
       upstreams=${Object.keys(upstreams.data ?? {})}
     />`,
   )

@@ -4,10 +4,10 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { overMark } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
-import type { Picture } from '../../../live/picture.ts'
+import type { Snapshot } from '../../../live/snapshot.ts'
 
 /** The troubles of this moment, each with a way to more of it. */
-export function troublesOf({ gateways, store, configs }: Picture): Child {
+export function troublesOf({ gateways, store, configs }: Snapshot): Child {
   const { asked, told } = gateways
   const refusals = configs.flatMap((config) => config.refusals)
   return html`

@@ -8,7 +8,7 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { useLive, type Live } from '../live.ts'
 import { aged, page, table, time } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
-import type { LiveRange, Picture } from '../../../live/picture.ts'
+import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
 import { FirstSteps } from './first-steps.ts'
 import { strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
@@ -44,7 +44,7 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
         <button type="button" aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>
           ${isPaused ? 'Go on' : 'Pause'}
         </button>
-        ${isPaused && live.data && html`<p class="quiet">Paused at ${clock(live.data.picture.time)} UTC</p>`}
+        ${isPaused && live.data && html`<p class="quiet">Paused at ${clock(live.data.snapshot.time)} UTC</p>`}
         ${
           plan !== undefined &&
           html`<p class="chip">
@@ -56,7 +56,7 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
     html`<${SwapBanners} />`,
     html`<${FirstSteps}
       session=${session}
-      isQuiet=${live.data?.picture.range?.sums.requests === 0}
+      isQuiet=${live.data?.snapshot.range?.sums.requests === 0}
     />`,
     aged(live, (data) => figures(data, bans, range, plan)),
     html`<${Spoken} live=${live.data} range=${range} />`,
@@ -65,12 +65,12 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
 
 type Bans = Loaded<readonly BanView[]>
 
-function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
-  const endAt = Math.floor(Date.parse(picture.time) / 1_000)
-  const { sums } = picture.range ?? { sums: picture.lastMinute }
+function figures({ snapshot, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
+  const endAt = Math.floor(Date.parse(snapshot.time) / 1_000)
+  const { sums } = snapshot.range ?? { sums: snapshot.lastMinute }
   const data = { range, rows, sums, endAt }
   return html`
-    ${troublesOf(picture)} ${strip(picture.lastMinute)}
+    ${troublesOf(snapshot)} ${strip(snapshot.lastMinute)}
     <${Traffic} figures=${data} />
     ${
       sums.requests > 0 &&
@@ -79,15 +79,15 @@ function figures({ picture, rows }: Live, bans: Bans, range: LiveRange, plan?: s
         <${Latency} figures=${data} title="Backends’ time, ms" of="upstream" />
       </div>`
     }
-    ${routesOf(picture)}
+    ${routesOf(snapshot)}
     <div class="columns">
-      <section>${refusedKeys(picture, plan)} ${bansOf(bans)} ${targets(picture)}</section>
-      <section><${Refusals} refusals=${picture.refusals} plan=${plan} /></section>
+      <section>${refusedKeys(snapshot, plan)} ${bansOf(bans)} ${targets(snapshot)}</section>
+      <section><${Refusals} refusals=${snapshot.refusals} plan=${plan} /></section>
     </div>
   `
 }
 
-function targets({ targets: all }: Picture): Child {
+function targets({ targets: all }: Snapshot): Child {
   if (all.length === 0) return null
   return html`
     <h2>Targets</h2>
@@ -134,8 +134,8 @@ function Spoken({ live, range }: { live: Live | undefined; range: LiveRange }) {
   const [sentence, setSentence] = useState('')
   const isThere = live !== undefined
   useEffect(() => {
-    if (!live?.picture.range) return
-    setSentence(summaryOf(range, live.picture.range.sums))
+    if (!live?.snapshot.range) return
+    setSentence(summaryOf(range, live.snapshot.range.sums))
   }, [isThere, range, Math.floor(Date.now() / toldEveryMs)])
   return html`<p class="unseen" role="status">${sentence}</p>`
 }

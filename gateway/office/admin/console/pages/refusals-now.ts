@@ -4,13 +4,13 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { table, type Column } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
-import type { Picture } from '../../../live/picture.ts'
+import type { Snapshot } from '../../../live/snapshot.ts'
 
 /** The width of the longest bar in the table, in rem. */
 const longestBar = 6
 
 /** The keys that were refused most in the last minute. */
-export function refusedKeys({ refusedKeys: all }: Picture, plan: string | undefined): Child {
+export function refusedKeys({ refusedKeys: all }: Snapshot, plan: string | undefined): Child {
   const rows = all.filter((row) => plan === undefined || row.plan === plan)
   if (rows.length === 0)
     return html`<h2>Refused most</h2>

@@ -2,12 +2,12 @@ import { percent } from '../charts/outcomes.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { overMark, table, type Column } from '../page-parts.ts'
-import type { Picture } from '../../../live/picture.ts'
+import type { Snapshot } from '../../../live/snapshot.ts'
 
-type Route = Picture['routes'][number]
+type Route = Snapshot['routes'][number]
 
 /** The requests of the last 15 minutes by route. */
-export function routesOf({ routes }: Picture): Child {
+export function routesOf({ routes }: Snapshot): Child {
   if (routes.length === 0) return null
   return html`
     <h2>Routes</h2>

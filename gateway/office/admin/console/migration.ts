@@ -3,7 +3,7 @@ import type { CheckedUpstream } from '../../operations/upstream/check.ts'
 import { useComparison, type KeptComparison } from './comparison.ts'
 
 /** The way to another backend: its address, typed once, and what its steps have told. */
-export type Journey = Readonly<{
+export type Migration = Readonly<{
   url: string
   /** The upstream that it would be of; empty for the first one. */
   upstream: string
@@ -13,15 +13,15 @@ export type Journey = Readonly<{
   swap?: Readonly<Record<string, unknown>> | undefined
 }>
 
-export type KeptJourney = Readonly<{
-  at: Journey
-  change: (news: Partial<Journey>) => void
+export type KeptMigration = Readonly<{
+  at: Migration
+  change: (news: Partial<Migration>) => void
   comparison: KeptComparison
 }>
 
-/** Keeps a journey as long as the house stands, so that other pages don't end it. */
-export function useJourney(): KeptJourney {
-  const [at, setAt] = useState<Journey>({ url: '', upstream: '', step: 'check' })
-  const change = (news: Partial<Journey>): void => setAt((before) => ({ ...before, ...news }))
+/** Keeps a migration while the console is open: other pages don't end it. */
+export function useMigration(): KeptMigration {
+  const [at, setAt] = useState<Migration>({ url: '', upstream: '', step: 'check' })
+  const change = (news: Partial<Migration>): void => setAt((before) => ({ ...before, ...news }))
   return { at, change, comparison: useComparison() }
 }

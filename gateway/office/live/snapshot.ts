@@ -5,11 +5,11 @@ import { keptMinutes, keptSeconds } from '../../front/counts/live-sums.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
 import type { Figures, RefusedKeyFigures, LatestRefusal } from './figures.ts'
 
-/** The most refused keys, and the most routes, of a picture. */
+/** The most refused keys, and the most routes, of a snapshot. */
 const mostKeys = 20
 const mostRoutes = 20
 
-/** The ranges of a picture's rows: the seconds of a row, and their number. */
+/** The ranges of a snapshot's rows: the seconds of a row, and their number. */
 export const ranges = {
   '15m': { step: 5, rows: keptSeconds / 5 },
   day: { step: 60, rows: keptMinutes },
@@ -21,7 +21,7 @@ export type LiveRange = keyof typeof ranges
 export type LiveRow = Readonly<{ at: number }> & SumsView
 
 /** The live figures of a fleet, as programs get them. */
-export type Picture = Readonly<{
+export type Snapshot = Readonly<{
   time: string
   gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
   lastMinute: SumsView
