@@ -292,3 +292,21 @@ t.test('few files name a window: everything else goes through the list', (t) => 
   t.ok(naming.length > 0 && naming.length <= 15, `${naming.length}: ${naming.join(', ')}`)
   t.end()
 })
+
+/** The most lines of code, without tests, blank lines and comments. What a change adds, it or another one takes away. */
+const mostLines = 58_450
+
+t.test('the house doesn’t grow', (t) => {
+  const all = ['gateway', 'backend', 'shared', 'config'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:ts|lua|mjs|css)$/.test(name))
+      .map((name) => join(root, folder, name)),
+  )
+  const lines = all.flatMap((file) => {
+    const text = readFileSync(file, 'utf8').replace(/^\s*\/\*[^]*?\*\/.*$/gm, '')
+    return text.split('\n').filter((line) => !/^\s*(?:\/\/|--|$)/.test(line))
+  })
+  t.comment(`${lines.length} lines`)
+  t.ok(lines.length <= mostLines && lines.length > mostLines / 2, `${lines.length} lines`)
+  t.end()
+})

@@ -7,7 +7,7 @@ import { keepTimes } from './times.mjs'
 
 /** Two processors, and files that often wait. */
 const usualJobs = 4
-/** Of all files, so many may fail because others take the processors; more is no accident. */
+/** The most files that may fail because others take the processors: more have a fault in common. */
 const mostAgain = 5
 /** Clears the line of a terminal. */
 const clear = '\r\x1b[K'

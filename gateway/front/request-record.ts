@@ -75,7 +75,7 @@ export class RequestRecord implements GuardedRequest {
   announced: Announced | 'unasked' | undefined = 'unasked'
   /** What was acted for a test key. Such a request counts nowhere. */
   acted: string | undefined = undefined
-  /** Whether its backend has answered: a WebSocket is no answer. */
+  /** Whether its backend has answered; a WebSocket doesn't count as an answer. */
   isAnswered = false
   /** The cost that its answer tells: in a trailer, if that is well formed or alone, else in a header. */
   toldCost: ToldCost | undefined = undefined

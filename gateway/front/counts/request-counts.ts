@@ -43,7 +43,7 @@ export type RequestCountsOptions = Readonly<{
   meters: Meters
   /** The line of this process for the fleet. */
   member: () => Member
-  /** Writes down what the quotas hold back. */
+  /** Writes down the points that quotas keep in memory. */
   settle: () => Promise<void>
   nearLimit: (near: NearLimit) => void
   trouble: (what: string, whenOver: string) => (error: Error | undefined) => void

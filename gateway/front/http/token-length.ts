@@ -1,5 +1,5 @@
 /** The most characters of a token. */
 export const longestToken = 512
 
-/** The same where tokens of others than the house are taken. */
+/** The same where tokens are taken that aren't ours. */
 export const longestOutside = 8_192

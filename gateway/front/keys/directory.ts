@@ -102,7 +102,7 @@ export class KeyDirectory {
     return outside && !counts(outside.outsider, nowMs) ? undefined : cached
   }
 
-  /** The latest word on a token of somebody outside, as long as it counts; it may be time to ask anew. */
+  /** The latest answer about a token of an outsider, until it expires; it may be time to ask again. */
   outsiderOf(token: string): Outsider | undefined {
     const caller = this.#cached(token)
     return caller && stateOf(caller).outside?.outsider

@@ -22,7 +22,7 @@ const againAfterMs = 1_000
  */
 export type Denial = Readonly<{ reason: Reason; isTemporary: boolean; key?: string }>
 
-/** Finds the callers of tokens that are no keys of the house. */
+/** Finds the callers of tokens that aren't our keys. */
 export interface OutsideFinder {
   /** The most characters of a token. */
   readonly longest: number
@@ -44,7 +44,7 @@ export type OutsideCallersOptions = Readonly<{
 }>
 
 /**
- * The result of a look-up: `mismatch` if the id is another pair's or a key's of the house, `full` if no more records may be
+ * The result of a look-up: `mismatch` if the id is another pair's or one of our keys', `full` if no more records may be
  * made, `accounts` if it has come with too many, `unavailable` without the store.
  */
 export type OutsideLookUp = Caller | 'mismatch' | 'full' | 'accounts' | 'unavailable'
@@ -62,7 +62,7 @@ export class OutsideCallers {
     this.#options = options
   }
 
-  /** The latest word on a token, as long as it counts. */
+  /** The latest answer about a token, until it expires. */
   outsiderOf(token: string): Outsider | undefined {
     return this.#options.directory.outsiderOf(token)
   }

@@ -72,7 +72,7 @@ export type Admission = Readonly<{
  */
 export type Numbered = Readonly<{ by: string; number: number; from: number }>
 
-/** Adjusts the windows of an admission that still run; of an ended day, what it has left behind. */
+/** Adjusts the windows of an admission that still run; of an ended day, the points that the ledger tells. */
 export function adjust(
   state: QuotaState,
   adjustment: Adjustment,
@@ -101,7 +101,7 @@ export function reset(state: QuotaState): void {
   state.parts = undefined
 }
 
-/** Adds points to what a day has left behind. */
+/** Adds points to those of an ended day. */
 function leaveDay(state: QuotaState, day: number, points: number): void {
   if (points > 0) state.past = withPoints(state.past, day, points, numberOf(state, dayWindow))
 }

@@ -30,7 +30,7 @@ const nothing: State = {
 }
 
 /**
- * Keeps a comparison as long as the house stands, so that other pages don't end it. The gateway ends it when nobody
+ * Keeps a comparison while the console is open: other pages don't end it. The gateway ends it when nobody
  * listens any more: when it is stopped, or the tab is closed.
  */
 export function useComparison(): KeptComparison {

@@ -7,7 +7,7 @@ export type Draft = Readonly<{ read: ConfigText | undefined; text: string }>
 /** The draft of a session: other pages don't end it, and a tab that is closed with one asks first. */
 export type KeptDraft = { current: Draft }
 
-/** Keeps the draft as long as the house stands: it may hold secrets, so it is in no storage. */
+/** Keeps the draft while the console is open. It may hold secrets, so no storage has it. */
 export function useDraft(): KeptDraft {
   const draft = useRef<Draft>({ read: undefined, text: '' })
   useEffect(() => {
