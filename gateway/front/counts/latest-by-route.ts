@@ -15,7 +15,7 @@ export type RouteFigures = Readonly<{
   refused: number
   failed: number
   /** The buckets of all durations, by `metricBounds`. */
-  times: readonly number[]
+  times: number[]
 }>
 
 /**

@@ -1,14 +1,13 @@
-import { checkerOf, readerOf, Type } from '../../../shared/schema.ts'
+import { checkerOf, readerOf, Type, type Static } from '../../../shared/schema.ts'
 import { isWindowName } from '../../../shared/windows.ts'
-import { whyOf, type Why } from '../explain/sentences.ts'
+import { whyOf } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import type { KeptRefusal } from '../../front/counts/kept-refusal.ts'
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import type { Member, MemberConfig } from '../../front/fleet/store.ts'
 import type { LiveCounts } from '../../front/counts/live-counts.ts'
-import type { RefusedKey, Refuser } from '../../front/counts/refused-keys.ts'
+import type { RefusedKey } from '../../front/counts/refused-keys.ts'
 import { holderOf } from '../../front/counts/use.ts'
-import type { RouteFigures } from '../../front/counts/latest-by-route.ts'
 import { numbersOfRow } from '../../front/counts/sum-rows.ts'
 
 /** The kind of the question for live figures. */
@@ -19,47 +18,74 @@ const mostKeys = 50
 const mostRoutes = 50
 export const mostRefusals = 50
 
-/** A question for live figures: what the asker knows of each gateway, by the ids of their processes. */
-export type LiveQuestion = Readonly<{
-  known: Readonly<Record<string, Known>>
-  /** The number of seconds that a gateway tells of which isn't known. */
-  seconds: number
-  /** Whether such a gateway also tells of the minutes of a day. */
-  minutes: boolean
-}>
+const [text, number, flag] = [Type.String(), Type.Number(), Type.Boolean()]
+const orNone = <Schema extends object>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 /** The last second, and the number of the last refusal, that a gateway’s answers have come to. */
-export type Known = Readonly<{ second: number; refusal: number }>
+const known = Type.Object({ second: number, refusal: number })
+export type Known = Static<typeof known>
+
+/** A question for live figures. */
+const question = Type.Object({
+  /** What the asker knows of each gateway, by the ids of their processes. */
+  known: Type.Record(text, known),
+  /** The number of seconds that a gateway tells of which isn't known. */
+  seconds: number,
+  /** Whether such a gateway also tells of the minutes of a day. */
+  minutes: flag,
+})
+export type LiveQuestion = Static<typeof question>
 
 /** A target as one gateway sees it. */
-export type TargetFigures = Readonly<{ upstream: string; target: string; healthy: boolean }>
+const target = Type.Object({ upstream: text, target: text, healthy: flag })
+export type TargetFigures = Readonly<Static<typeof target>>
 
-export type LatestRefusal = ReturnType<typeof refusalView>
-export type RefusedKeyFigures = ReturnType<typeof keyView>
+const refusal = Type.Object({
+  ...{ id: text, time: text, gateway: text, route: text, status: number, reason: text },
+  ...{ key: orNone(text), name: orNone(text), plan: orNone(text) },
+  ...{ code: orNone(text), window: orNone(text) },
+  operation: Type.Optional(text),
+  cap: Type.Optional(Type.Literal(true)),
+})
+export type LatestRefusal = Readonly<Static<typeof refusal>>
+
+const refusedKey = Type.Object({
+  ...{ key: text, name: text, plan: text, window: orNone(text), count: number },
+})
+export type RefusedKeyFigures = Readonly<Static<typeof refusedKey>>
+
+const route = Type.Object({
+  ...{ route: text, refused: number, failed: number, times: Type.Array(number) },
+})
+
+/** Each row begins with its number, and goes on with the columns of a `SumRows`. */
+const rows = Type.Array(
+  Type.Array(number, { minItems: numbersOfRow + 1, maxItems: numbersOfRow + 1 }),
+)
 
 /** The figures of one gateway. */
-export type Figures = Readonly<{
+const figures = Type.Object({
   /** Of its process. */
-  id: string
-  name: string
+  id: text,
+  name: text,
   /** The time by which its seconds are numbered. */
-  nowMs: number
-  /** Each row begins with its number, and goes on with the columns of a `SumRows`. */
-  seconds: readonly (readonly number[])[]
-  minutes: readonly (readonly number[])[]
+  nowMs: number,
+  seconds: rows,
+  minutes: rows,
   /** The last second that is over. */
-  second: number
+  second: number,
   /** The newest refusals, the oldest first, and the number of the last one. */
-  refusals: readonly LatestRefusal[]
-  refusal: number
-  refusedKeys: readonly RefusedKeyFigures[]
-  routes: readonly RouteFigures[]
-  targets: readonly TargetFigures[]
+  refusals: Type.Array(refusal),
+  refusal: number,
+  refusedKeys: Type.Array(refusedKey),
+  routes: Type.Array(route),
+  targets: Type.Array(target),
   /** Whether the store could be asked last. */
-  isReachable: boolean
+  isReachable: flag,
   /** Absent in an app that uses the plugin. */
-  config: Readonly<{ hash: string; sharedHash: string; refuses: string | null }> | null
-}>
+  config: orNone(Type.Object({ hash: text, sharedHash: text, refuses: orNone(text) })),
+})
+export type Figures = Readonly<Static<typeof figures>>
 
 export type FiguresOptions = Readonly<{
   counts: LiveCounts
@@ -95,8 +121,8 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
         .map((refusal) => refusalView(refusal, name)),
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
-      routes: byRoute.top(mostRoutes, Math.floor(nowMs / 1_000)),
-      targets: targets(),
+      routes: [...byRoute.top(mostRoutes, Math.floor(nowMs / 1_000))],
+      targets: [...targets()],
       isReachable: isReachable(),
       config: config ? configView(config) : null,
     }
@@ -115,9 +141,8 @@ function configView({ hash, sharedHash, refusal }: MemberConfig) {
   return { hash, sharedHash, refuses: refusal ?? null }
 }
 
-function refusalView(refusal: KeptRefusal, gateway: string) {
+function refusalView(refusal: KeptRefusal, gateway: string): LatestRefusal {
   const { id, atMs, caller, status, code, reason, route } = refusal
-  const why: Why = whyOf(refusal)
   return {
     id,
     time: new Date(atMs).toISOString(),
@@ -128,56 +153,23 @@ function refusalView(refusal: KeptRefusal, gateway: string) {
     route,
     status,
     code: code ?? null,
-    reason: why,
+    reason: whyOf(refusal),
     ...holderOf(refusal),
     window: isWindowName(reason) ? reason : null,
   }
 }
 
-function keyView({ caller, by, count }: RefusedKey) {
-  const window: Exclude<Refuser, 'other'> | null = by === 'other' ? null : by
+function keyView({ caller, by, count }: RefusedKey): RefusedKeyFigures {
+  const window = by === 'other' ? null : by
   return { key: caller.id, name: caller.name, plan: caller.plan, window, count }
 }
 
-const [text, number] = [Type.String(), Type.Number()]
-
 /** The question in a text; `undefined` if another program has written it. */
-const questionFrom: (text: string) => LiveQuestion | undefined = readerOf(
-  Type.Object({
-    known: Type.Record(text, Type.Object({ second: number, refusal: number })),
-    seconds: number,
-    minutes: Type.Boolean(),
-  }),
-)
+const questionFrom = readerOf(question)
 
-const rows = Type.Array(
-  Type.Array(number, { minItems: numbersOfRow + 1, maxItems: numbersOfRow + 1 }),
-)
-
-/** The members of an answer by which the office works; the others are only shown. */
-const areFigures: (answer: unknown) => boolean = checkerOf(
-  Type.Object({
-    id: text,
-    name: text,
-    nowMs: number,
-    seconds: rows,
-    minutes: rows,
-    second: number,
-    refusals: Type.Array(Type.Object({ time: text })),
-    refusal: number,
-    refusedKeys: Type.Array(
-      Type.Object({ key: text, window: Type.Union([text, Type.Null()]), count: number }),
-    ),
-    routes: Type.Array(
-      Type.Object({ route: text, refused: number, failed: number, times: Type.Array(number) }),
-    ),
-    targets: Type.Array(Type.Object({ upstream: text, target: text })),
-    isReachable: Type.Boolean(),
-    config: Type.Union([Type.Object({ hash: text, sharedHash: text }), Type.Null()]),
-  }),
-)
+const areFigures = checkerOf(figures)
 
 /** The figures in an answer; `undefined` if another program, or another version, has written it. */
 export function figuresFrom(answer: unknown): Figures | undefined {
-  return areFigures(answer) ? (answer as Figures) : undefined
+  return areFigures(answer) ? answer : undefined
 }

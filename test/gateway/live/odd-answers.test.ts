@@ -17,7 +17,12 @@ const odd: readonly unknown[] = [
 
 const plain = {
   ...{ id: 'a', name: 'A', nowMs: 1, second: 1, refusal: 0, seconds: [], minutes: [] },
-  refusals: [{ time: '2026-06-15T12:00:00.000Z' }],
+  refusals: [
+    {
+      ...{ id: 'r', time: '2026-06-15T12:00:00.000Z', gateway: 'A', route: '/v1/*', status: 429 },
+      ...{ key: 'k', name: null, plan: 'free', code: null, reason: 'minute', window: 'minute' },
+    },
+  ],
   refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
   targets: [{ upstream: 'animals', target: 'http://a', healthy: true }],
   routes: [{ route: '/v1/*', refused: 0, failed: 0, times: [1] }],
