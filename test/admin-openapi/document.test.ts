@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { parse, parseDocument } from 'yaml'
 import { isInPath, parametersAt, withoutPath } from '../../gateway/office/admin/given.ts'
 import { operations as table } from '../../gateway/office/operations/all.ts'
 import { bodySchema, plainParameters } from '../../gateway/office/operations/members.ts'
@@ -6,6 +10,7 @@ import { file, guarded, operations } from '../support/admin-contract.ts'
 import { startAdmin } from '../support/admin.ts'
 import { operationLines, type Parameter } from '../support/openapi-document.ts'
 import { lintFaults } from '../support/openapi-lint.ts'
+import { root } from '../support/process.ts'
 
 t.test('the document is sound by itself', async (t) => {
   t.strictSame(await lintFaults(file), [])
@@ -25,6 +30,34 @@ t.test('its operations are the routes of the admin address', async (t) => {
   t.ok(lasting.length < routes.length, 'the page has files')
   t.strictSame(lasting.sort(), documented.sort())
 })
+
+t.test(
+  'npm run schema leaves it as it is, and puts in what the table of operations knows',
+  async (t) => {
+    const { apiDocument } = (await import(
+      pathToFileURL(join(root, 'config/scripts/openapi.mjs')).href
+    )) as { apiDocument: (text: string) => Promise<string> }
+    const text = readFileSync(file, 'utf8')
+    t.equal(await apiDocument(text), text, 'else run: npm run schema')
+    const document = parseDocument(text)
+    document.setIn(['paths', '/admin/keys', 'get', 'x-role'], 'support')
+    document.deleteIn(['paths', '/admin/keys', 'get', 'parameters', 3])
+    document.deleteIn(['paths', '/admin/bans'])
+    document.deleteIn(['components', 'parameters', 'account'])
+    const again = parse(await apiDocument(String(document))) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>
+      components: { parameters: Record<string, object> }
+    }
+    const { get: listKeys } = again.paths['/admin/keys'] ?? {}
+    t.equal(listKeys?.['x-role'], 'read')
+    t.match(JSON.stringify(listKeys?.['parameters']), '#/components/parameters/account"')
+    t.match(again.components.parameters['account'], { name: 'account', in: 'query' })
+    t.match(again.paths['/admin/bans']?.['get'], {
+      ...{ 'x-command': 'bans list', 'x-role': 'read', operationId: 'bansList', tags: ['bans'] },
+      responses: { 200: {}, 401: { $ref: '#/components/responses/Unauthorized' } },
+    })
+  },
+)
 
 t.test('it is the table of operations, to the last parameter', (t) => {
   const served = table.filter((each) => 'at' in each)
