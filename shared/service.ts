@@ -34,7 +34,7 @@ export type ServiceOptions = Readonly<{
   /** Called with the refusal for a thrown value. */
   refused?: (request: FastifyRequest, refusal: Refusal) => void
   /** Makes the refusal for a thrown value; `refusalFrom` by default. */
-  refusalFor?: (thrown: unknown) => Refusal
+  refusalFor?: (thrown: unknown, request: FastifyRequest) => Refusal
   /** Adds members to the log line of an answered request; `false` leaves the line out. */
   describe?: (line: LogLine, request: FastifyRequest, reply: FastifyReply) => boolean
   /** Changes the refusal of a request that couldn't be parsed. */
@@ -88,7 +88,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   closeQuietConnections(app.server)
   if (ownLog) app.log = ownLog
   app.setErrorHandler((error, request, reply) => {
-    const refusal = refusalFor(error)
+    const refusal = refusalFor(error, request)
     if (refusal.status >= 500) logOf(request).error({ err: error }, refusal.message)
     refused?.(request, refusal)
     return answer(reply, refusal)

@@ -65,7 +65,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
   const { config, stores: providedStores, clock, log } = options
   const { self = new OwnMember({ name: config.name, clock }) } = options
   const closers = new Closers()
-  const stores = providedStores ?? (await openStores(config.store))
+  const stores = providedStores ?? (await openStores(config.store, { clock }))
   if (!providedStores) closers.add(() => stores.close())
   const isMet = { now: () => false }
   closers.add(logStoreAtStart({ stores, isMet: () => isMet.now(), log }))

@@ -1,22 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
-import { Refusal, refusalFrom } from '../../../shared/refusal.ts'
+import { refusalFrom } from '../../../shared/refusal.ts'
 import { createService, type LogSettings } from '../../../shared/service.ts'
 import type { FollowedTls } from '../../../shared/tls/followed.ts'
 import { answerUnknownRoutes } from '../../../shared/unknown-routes.ts'
-import { NotWrittenDown } from '../../front/records/audit.ts'
 import type { Reloader } from '../config/reload.ts'
-import { WrongInput } from '../operations/operation.ts'
+import { operationRefusal } from '../operations/refusal.ts'
 import { byUpstream, healthView } from '../operations/upstream/list.ts'
 import { framingFault } from '../../front/http/framing.ts'
-import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { OperatedGateway } from '../office.ts'
-import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 import { wire } from '../../front/http/wire.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
 import { hostScreen } from './hosts.ts'
-import { jsonTypes, sentence, takeTexts } from './body.ts'
+import { jsonTypes, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
 import { sessionFinder } from './session-finder.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -30,9 +27,6 @@ import { requireToken } from './require-token.ts'
 
 /** The path below which requests are asked for by their ids. */
 const requestsPath = '/admin/requests/'
-
-/** `Retry-After` of a request that failed because the store couldn't be reached. */
-const secondsUntilBack = '5'
 
 export type AdminOptions = Readonly<{
   gateway: OperatedGateway
@@ -60,7 +54,9 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   const app = createService({
     name: 'admin',
     log,
-    refusalFor,
+    // Only a change can have been made.
+    refusalFor: (thrown, { method }) =>
+      operationRefusal(thrown, !isRead(method)) ?? refusalFrom(thrown),
     describe: (line, { admin }) => {
       if (admin) line['by'] = admin.name
       // Somebody may ask for a token of another system, which nothing could mask.
@@ -119,20 +115,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   return app
 }
 
-/** The refusal that an operator gets for something thrown. */
-function refusalFor(thrown: unknown): Refusal {
-  if (thrown instanceof KeyMistake) return new Refusal(thrown.code, sentence(thrown.message))
-  if (thrown instanceof WrongInput) return new Refusal('invalid_request', sentence(thrown.message))
-  if (thrown instanceof NotWrittenDown) {
-    const message = `The change was made (${thrown.what}), but could not be written to the audit.`
-    return new Refusal('internal_error', message, {}, thrown)
-  }
-  if (thrown instanceof StoreDamaged) {
-    return new Refusal('internal_error', sentence(thrown.message), {}, thrown)
-  }
-  if (!(thrown instanceof StoreUnavailable)) return refusalFrom(thrown)
-  const message = `The store can’t be reached just now; a change may have been made or not. Try again in ${secondsUntilBack} seconds.`
-  return new Refusal('service_unavailable', message, { 'retry-after': secondsUntilBack }, thrown)
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 /** Whether requests should come here: not unless it listens, while it has no healthy target, or has never met its key store. */

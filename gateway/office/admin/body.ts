@@ -5,6 +5,7 @@ import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import { sentencesAbout } from '../config/check.ts'
+import { sentence } from '../operations/refusal.ts'
 import { ConfigDocument } from '../config/document.ts'
 import { Blocks, contentFrom } from '../operations/content.ts'
 import type { Content } from '../operations/parameter.ts'
@@ -59,11 +60,6 @@ export function addWithTypes(
 /** A body as a text; an empty one if there is none. */
 export function contentOf(body: unknown): Content {
   return contentFrom('body', body instanceof Blocks ? body.all : [])
-}
-
-/** A text as a sentence: with a capital letter and a full stop. */
-export function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`
 }
 
 /** Refuses a body that would be ignored; an empty one, or an empty object, is allowed. */

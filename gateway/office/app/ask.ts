@@ -1,11 +1,13 @@
 import { isOf } from '../../../shared/schema.ts'
 import { sentencesAbout } from '../config/check.ts'
 import { ConfigDocument } from '../config/document.ts'
+import { isDeeper, mostLevels } from '../config/yaml-document.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import type { Context } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
 import { bodySchema, fromMembers, parametersOf } from '../operations/members.ts'
 import { requireOneOf, WrongInput, type Answering } from '../operations/operation.ts'
+import { forApp } from './error.ts'
 
 /** Gives the context of one author; throws when the app is closed. */
 export type ContextFor = (by: string) => Context
@@ -13,17 +15,35 @@ export type ContextFor = (by: string) => Context
 /** The author of changes that name none. */
 const usualAuthor = 'app'
 
-/** Runs an operation with what an app gives it, and resolves to its result for programs. */
-export async function ask<Json>(
+/** Runs an operation with what an app gives it, and resolves to its result for programs. Rejects with a `TollgateError`. */
+export function ask<Json>(
   operation: Answering<Json>,
   contextFor: ContextFor,
-  given: object = {},
-  key?: string,
+  given: unknown = {},
 ): Promise<Json> {
-  const { by, members } = authored(operation, given)
+  return forApp(() => answered(operation, contextFor, given, undefined))
+}
+
+/** Runs an operation about one key. */
+export function askAbout<Json>(
+  operation: Answering<Json>,
+  contextFor: ContextFor,
+  key: unknown,
+  given: unknown = {},
+): Promise<Json> {
+  return forApp(() => answered(operation, contextFor, given, { key }))
+}
+
+async function answered<Json>(
+  operation: Answering<Json>,
+  contextFor: ContextFor,
+  given: unknown,
+  about: Readonly<{ key: unknown }> | undefined,
+): Promise<Json> {
+  const { by, members } = authored(operation, objectOf(operation, given))
   const context = contextFor(by)
-  const values = valuesOf(operation, members, key !== undefined)
-  if (key !== undefined) values['key'] = (await context.desks().keys.find(text(key))).key
+  const values = valuesOf(operation, members, about !== undefined)
+  if (about) values['key'] = (await context.desks().keys.find(text(about.key))).key
   requireOneOf(operation, values, (name) => name)
   if (operation.where !== 'anywhere') throw new Error(`${operation.name} can't be asked in an app`)
   const json = (await operation.run(context, values)).json()
@@ -56,6 +76,13 @@ function valuesOf(
   if (isOf(schema, members)) return fromMembers(named)(members)
   const faults = sentencesAbout(ConfigDocument.read(json), schema, 'the object')
   throw new WrongInput(`${name}: ${faults}`)
+}
+
+function objectOf({ name }: Answering<unknown>, given: unknown): object {
+  if (typeof given !== 'object' || given === null || isDeeper(given, mostLevels)) {
+    throw new WrongInput(`${name} takes an object of at most ${mostLevels} levels`)
+  }
+  return given
 }
 
 function text(key: unknown): string {

@@ -1,4 +1,3 @@
-import { KeyMistake } from '../../front/keys/mistake.ts'
 import { liftBan } from '../operations/bans/lift.ts'
 import { listBans } from '../operations/bans/list.ts'
 import { setBan } from '../operations/bans/set.ts'
@@ -18,7 +17,8 @@ import { showQuota } from '../operations/quota/show.ts'
 import type { ManyEdited } from '../operations/keys/many.ts'
 import type { Answering } from '../operations/operation.ts'
 import type { KeyDetails } from '../operations/quota-desk.ts'
-import { ask, type ContextFor } from './ask.ts'
+import { forApp, TollgateError } from './error.ts'
+import { ask, askAbout, type ContextFor } from './ask.ts'
 import type { BanOperations, KeyOperations, QuotaOperations, Tollgate } from './tollgate.ts'
 
 /** The operations that an app has, each by the entry of the table that the command line and the admin API have, too. */
@@ -29,7 +29,8 @@ export function operationsOfApp(
     keys: keyOperations(contextFor),
     quotas: quotaOperations(contextFor),
     bans: banOperations(contextFor),
-    explain: async (what) => explanationJson(await explanationOf(contextFor('app'), { what })),
+    explain: (what) =>
+      forApp(async () => explanationJson(await explanationOf(contextFor('app'), { what }))),
   }
 }
 
@@ -37,26 +38,26 @@ function keyOperations(contextFor: ContextFor): KeyOperations {
   const changed =
     (operation: Answering<KeyDetails | ManyEdited>) =>
     async (key: string, changes: object = {}): Promise<KeyDetails> => {
-      const answer = await ask(operation, contextFor, changes, key)
+      const answer = await askAbout(operation, contextFor, key, changes)
       if ('standing' in answer) return answer
       throw new Error(`${operation.name} has changed many keys, and one was named`)
     }
   return {
     create: (settings) => ask(createKey, contextFor, settings),
-    show: (key) => ask(showKey, contextFor, {}, key),
+    show: (key) => askAbout(showKey, contextFor, key),
     async find(token) {
       try {
         const { key, works } = await ask(findKey, contextFor, { token })
         return { ...key, works }
       } catch (error) {
-        if (error instanceof KeyMistake && error.code === 'not_found') return undefined
+        if (error instanceof TollgateError && error.code === 'not_found') return undefined
         throw error
       }
     },
     // Its type says which of both results a filter has.
     list: ((filter: object = {}) => ask(listKeys, contextFor, filter)) as KeyOperations['list'],
     change: changed(changeKey),
-    rotate: (key, options) => ask(rotateKey, contextFor, options, key),
+    rotate: (key, options) => askAbout(rotateKey, contextFor, key, options),
     disable: changed(disableKey),
     enable: changed(enableKey),
     revoke: changed(revokeKey),
@@ -65,18 +66,18 @@ function keyOperations(contextFor: ContextFor): KeyOperations {
 
 function quotaOperations(contextFor: ContextFor): QuotaOperations {
   return {
-    show: (key) => ask(showQuota, contextFor, {}, key),
-    reset: (key, options) => ask(resetQuota, contextFor, options, key),
-    grant: (key, grant) => ask(grantQuota, contextFor, grant, key),
+    show: (key) => askAbout(showQuota, contextFor, key),
+    reset: (key, options) => askAbout(resetQuota, contextFor, key, options),
+    grant: (key, grant) => askAbout(grantQuota, contextFor, key, grant),
   }
 }
 
 function banOperations(contextFor: ContextFor): BanOperations {
   return {
     list: () => ask(listBans, contextFor),
-    set: (key, ban) => ask(setBan, contextFor, ban, key),
+    set: (key, ban) => askAbout(setBan, contextFor, key, ban),
     lift: async (key, options) => {
-      const { id } = await ask(liftBan, contextFor, options, key)
+      const { id } = await askAbout(liftBan, contextFor, key, options)
       return { id, lifted: true }
     },
   }

@@ -1,5 +1,6 @@
 import type { Config } from '../../front/config/config.ts'
 import { ConfigError } from './config-error.ts'
+import { isDeeper, mostLevels } from './yaml-document.ts'
 import { ConfigDocument } from './document.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
@@ -125,7 +126,10 @@ function checked(text: string | undefined): string {
 export function configIn(source: unknown): Loaded {
   if (typeof source === 'string') return readConfig(source)
   // The check of the object is the configuration's own.
-  if (typeof source === 'object' && source !== null) return readObject(source as ConfigFile)
+  if (typeof source === 'object' && source !== null) {
+    if (!isDeeper(source, mostLevels)) return readObject(source as ConfigFile)
+    throw new ConfigError(`the configuration has more than ${mostLevels} levels`)
+  }
   throw new TypeError(
     'Tollgate needs the path of a configuration file, or its content as an object',
   )

@@ -28,5 +28,5 @@ t.test('a fault in a round of live figures ends neither the rounds nor the proce
   t.equal(faults, 2)
   t.match(told, [{ message: 'fault 1' }])
   t.equal(told.length, 1, 'told once in a row')
-  t.match(watcher.take(), { name: 'past', picture: { gateways: { told: 1, names: ['edge-1'] } } })
+  t.match(watcher.take(), { name: 'past', snapshot: { gateways: { told: 1, names: ['edge-1'] } } })
 })

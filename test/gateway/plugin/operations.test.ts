@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { KeyChange, NewGrant, NewKey } from '../../../gateway/office/app/tollgate.ts'
 import type { keyChange, newKey } from '../../../gateway/office/operations/keys/settings.ts'
-import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
+import { tollgate, TollgateError } from '../../../gateway/index.ts'
+import type { ConfigFile } from '../../../gateway/office/config/file.ts'
+import type { TollgateOptions } from '../../../gateway/plugin.ts'
 import type { limitNames } from '../../../shared/windows.ts'
 import { audience, issuerName, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
 import { mine } from '../../support/plugin.ts'
+import { startRedis } from '../../support/redis.ts'
 import { folderOf } from '../../support/folder.ts'
 
 const plans = { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 300, perDay: 10_000 } }
@@ -134,6 +137,65 @@ t.test('a mistake says what is wrong, has a code, and changes nothing', async (t
   await wrong(quotas.grant(id, {}), 'invalid_request', /needs points/)
   await keys.revoke(id)
   await wrong(keys.rotate(id), 'conflict', /revoked/)
+})
+
+t.test('in a route of the app, a mistake has the status that fits', async (t) => {
+  const { app, operations } = await start(t)
+  const { id } = await operations.keys.create({ name: 'Me', plan: 'free' })
+  await operations.keys.revoke(id)
+  const statusOf = async (error: unknown) => {
+    t.ok(error instanceof TollgateError && error.name === 'TollgateError')
+    return (error as TollgateError).statusCode
+  }
+  const rejected = (promise: Promise<unknown>) => promise.then(() => undefined, statusOf)
+  t.equal(await rejected(operations.keys.show('nobody')), 404)
+  t.equal(await rejected(operations.keys.rotate(id)), 409)
+  t.equal(await rejected(operations.keys.create({ name: 'Me', plan: 'gold' })), 400)
+  t.equal(await rejected(operations.explain('no such id or key')), 404)
+  app.get('/nobody', () => app.tollgate.keys.show('nobody'))
+  t.match(await app.inject('/nobody'), { statusCode: 404, body: /nobody/ })
+})
+
+t.test('what JavaScript lets pass is a mistake, too', async (t) => {
+  const { operations } = await start(t)
+  const { keys, quotas } = operations
+  const deep = JSON.parse('{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000)) as NewKey
+  for (const wrong of [null, 'a text', 5, deep] as unknown[] as NewKey[]) {
+    await t.rejects(keys.create(wrong), { code: 'invalid_request', message: /takes an object/ })
+    await t.rejects(quotas.grant('Me', wrong as object), { message: /takes an object/ })
+  }
+  const nobody = undefined as unknown as string
+  await t.rejects(quotas.show(nobody), { code: 'invalid_request', message: /name a key by its id/ })
+  await t.rejects(operations.reload(deep as unknown as ConfigFile), { message: /levels/ })
+})
+
+t.test('an outage has a code and a status, and says so', async (t) => {
+  const redis = await startRedis(t)
+  const store = { redis: redis.url, timeout: '200ms' } as const
+  const { operations } = await start(t, { config: { plans, store, routes: [] } })
+  await redis.kill()
+  const error = { name: 'TollgateError', code: 'service_unavailable', statusCode: 503 }
+  await t.rejects(operations.keys.create({ name: 'Me', plan: 'free' }), {
+    ...error,
+    message: /^The store can’t be reached just now/,
+  })
+})
+
+t.test('the option clock moves windows and bans', async (t) => {
+  let now = Date.UTC(2026, 5, 15, 12)
+  const { ask, operations } = await start(t, {
+    clock: () => now,
+    config: {
+      plans: { free: { perMinute: 1, perDay: 9 } },
+      store: { file: ':memory:' },
+      routes: [],
+    },
+  })
+  const { key } = await operations.keys.create({ name: 'Me', plan: 'free' })
+  const statuses = async () => [(await ask(key)).statusCode, (await ask(key)).statusCode]
+  t.strictSame(await statuses(), [200, 429])
+  now += 60_000
+  t.strictSame(await statuses(), [200, 429])
 })
 
 t.test('after the app has closed they say so', async (t) => {
