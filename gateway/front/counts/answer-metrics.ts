@@ -8,6 +8,9 @@ import type { Ended, Used } from './ended.ts'
 import type { Histogram } from './histogram.ts'
 import type { Counts } from './meters.ts'
 import { refusalLabels } from './use.ts'
+import { isJudged, wouldRefuse } from '../limits/shadow.ts'
+import { countsOf } from './caller-counts.ts'
+import type { Tallies } from './tallies.ts'
 
 /** Counts an answer by route, plan and status, and a refusal by plan and name. */
 export function countAnswer({ route, plan, status, record }: Ended, refusals: Counts): void {
@@ -35,5 +38,18 @@ export function countNear({ plan, standing: { decision, limits } }: Used, near: 
   if (decision.verdict !== 'admitted') return
   for (const window of steadyWindows) {
     if (isNear(usedBy(decision, window), limitOf(limits, window))) near.add(plan, window.name)
+  }
+}
+
+/** Counts a request that the shadow of a plan judges, and the windows that would have refused it. */
+export function countShadow(used: Used, shadows: Counts, tallies: Tallies): void {
+  const { caller, plan, record, standing } = used
+  const shadow = record.terms?.shadow
+  if (!shadow || !isJudged(standing.decision)) return
+  const counts = countsOf(caller)
+  tallies.count(caller.id, counts, shadow.tallies.all)
+  for (const window of wouldRefuse(shadow, standing.decision)) {
+    shadows.add(plan, window)
+    tallies.count(caller.id, counts, shadow.tallies[window], true)
   }
 }

@@ -1,7 +1,6 @@
-import { countAnswer, countBeyond, countNear, measure } from './answer-metrics.ts'
+import { countAnswer, countBeyond, countNear, countShadow, measure } from './answer-metrics.ts'
 import { firstFailure, isUsed, type Ended } from './ended.ts'
 import type { RequestCounts } from './request-counts.ts'
-import { countShadow } from './shadow-counts.ts'
 import { countRouteUse, countUse } from './usage-tallies.ts'
 
 /**

@@ -8,8 +8,9 @@ import { editedText, type Settings } from './edit/edit.ts'
 import { unifiedDiff } from './edit/unified-diff.ts'
 import { loadedFrom, readConfig, type Loaded } from './load.ts'
 import { previewConfig, previewOf, type Fault, type Preview } from './preview.ts'
-import { variablesIn } from './variables-in.ts'
-import { hasToken, type Environment } from './variables.ts'
+import { hasToken, type Environment, baredText, guardedText } from './variables.ts'
+import { visit } from 'yaml'
+import { yamlDocument } from './yaml-document.ts'
 
 /** A configuration without mistakes, as data: a gateway puts it in force. */
 export type Candidate = Readonly<{
@@ -193,4 +194,17 @@ export function examined(text: string, environment: Environment, name: string): 
     if (!(error instanceof ConfigError)) throw error
     return { mistakes: error.mistakes, more: error.more || undefined }
   }
+}
+
+/** The names of the variables that are in the values of a text; those in comments aren't. */
+function variablesIn(text: string): ReadonlySet<string> {
+  const names = new Set<string>()
+  const document = yamlDocument(guardedText(text))
+  visit(document, {
+    Scalar: (key, { value }) => {
+      if (key === 'key' || typeof value !== 'string') return
+      for (const [, name = ''] of baredText(value).matchAll(/\$\{(\w+)/g)) names.add(name)
+    },
+  })
+  return names
 }

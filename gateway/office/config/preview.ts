@@ -9,11 +9,12 @@ import { Mistakes, type Mistake, type Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
 import { frozen } from './frozen.ts'
 import { plansFrom } from './interpret.ts'
-import { maskedIn } from './masked.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
 import { hasToken, type Environment } from './variables.ts'
 import { withDefaults, type CompleteFile } from './defaults.ts'
+import { isMap, isScalar, isSeq, type Node } from 'yaml'
+import { isMasked } from './mask.ts'
 
 /** The most letters of a message, and of a place. */
 const longest = 2_000
@@ -146,4 +147,24 @@ function cut(text: string): string {
 
 function hasVariable(value: unknown): boolean {
   return JSON.stringify(value).includes('${')
+}
+
+/** Values in a file that were copied from masked output: each has lost its secret. */
+function maskedIn(document: ConfigDocument): Iterable<Mistake> {
+  return masked(document.root, [])
+}
+
+function* masked(node: Node | null, path: Path): Generator<Mistake> {
+  if (isMap<Node, Node | null>(node)) {
+    for (const { key, value } of node.items) {
+      if (isScalar(key)) yield* masked(value, [...path, String(key.value)])
+    }
+  } else if (isSeq<Node>(node)) {
+    for (const [i, item] of node.items.entries()) yield* masked(item, [...path, i])
+  } else if (isScalar(node) && typeof node.value === 'string') {
+    if (!isMasked(path, node.value)) return
+    const sentence = () =>
+      `${nameOf(path)} has … in place of a secret, as config show prints it: write the secret, or \${NAME}`
+    yield { offset: node.range?.[0] ?? 0, path, sentence }
+  }
 }

@@ -1,6 +1,5 @@
-import { isMap, isPair, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq } from 'yaml'
+import { isMap, isPair, isScalar, isSeq, type Node, type YAMLMap, type YAMLSeq, parse } from 'yaml'
 import type { Path } from '../mistake.ts'
-import { flowText, type Quotes } from './flow.ts'
 import { WrongInput } from '../../wrong-input.ts'
 
 /** The end of a place in a file, as far as it is written. */
@@ -151,4 +150,25 @@ function lengthOfLineEnd(text: string, offset: number): number {
 function withoutLineEnd(text: string, offset: number): number {
   if (text.charAt(offset - 1) !== '\n') return offset
   return text.charAt(offset - 2) === '\r' ? offset - 2 : offset - 1
+}
+
+/** The quotes that a text is written in if it needs none. */
+type Quotes = 'none' | 'single' | 'double'
+
+/** A value in one line of YAML that means the same everywhere, also inside of `{ }` and `[ ]`. */
+function flowText(value: unknown, quotes: Quotes = 'none'): string {
+  if (typeof value === 'string') return quoted(value, quotes)
+  if (Array.isArray(value)) return `[${value.map((each) => flowText(each)).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([name, each]) => `${flowText(name)}: ${flowText(each)}`,
+  )
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}
+
+function quoted(text: string, quotes: Quotes): string {
+  // Between single quotes, a line can't be broken and no character escaped.
+  if (quotes === 'double' || /[^\P{C}]|[\u2028\u2029]/u.test(text)) return JSON.stringify(text)
+  const isPlain = /^[\w/][\w./*+-]*$/.test(text) && parse(text) === text
+  return isPlain && quotes === 'none' ? text : `'${text.replaceAll("'", "''")}'`
 }

@@ -1,6 +1,6 @@
 import { impactOf } from '../../foresight/impact.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
-import type { InForce } from '../context.ts'
+import type { InForce, Context } from '../context.ts'
 import { dayCount, oneOf } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
 import { configTypes, dayRange, textOf } from '../parameters.ts'
@@ -8,8 +8,8 @@ import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys, type AffectedKeys } from './affected.ts'
 import { checkJson, findingsText, loadToCheck } from './load-to-check.ts'
 import { soundText } from './sound-text.ts'
-import { storeWarnings } from './store-warnings.ts'
-import { unknownExtensions } from './unknown-extensions.ts'
+import { existsSync } from 'node:fs'
+import type { Preview } from '../../config/preview.ts'
 
 export const checkConfig = operation({
   name: 'config check',
@@ -107,3 +107,46 @@ async function diffOf({ file: name, text }: InForce, after: string): Promise<str
 
 /** The answer of a gateway, which has a configuration in force. */
 export type CheckedConfig = Extract<AnswerOf<typeof checkConfig>, { differences: unknown }>
+
+/** Warnings about the Redis of a configuration. There are none while it can't be asked. */
+async function storeWarnings({
+  config,
+  stores,
+}: Pick<Context, 'config' | 'stores'>): Promise<readonly Finding[]> {
+  if (!config.store.redis) return []
+  try {
+    const opened = stores()
+    // Of a store that can't be used, the warnings say why.
+    await opened.ready().catch(() => undefined)
+    const about = { file: null, line: null, column: null, place: 'store.redis', isWarning: true }
+    return opened.warnings.map((message) => ({ ...about, message }))
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Warnings of extensions for keys and accounts that the store doesn't have. There are none while the store can't be
+ * asked, or isn't there yet: a check of a file works without it.
+ */
+async function unknownExtensions(
+  { config, stores, desks }: Context,
+  { extended, warningsOf }: Preview,
+): Promise<readonly Finding[]> {
+  const { redis, file } = config.store
+  if (extended.length === 0 || (!redis && !existsSync(file))) return []
+  try {
+    const remarks: [Preview['extended'][number]['path'], string][] = []
+    for (const { path, key, account } of extended) {
+      if (key !== undefined && !(await stores().keys.get(key))) {
+        remarks.push([path, `is the id of no key: ${key}`])
+      }
+      if (account !== undefined && (await desks().keys.countOf(account)) === 0) {
+        remarks.push([path, `is the account of no key: ${account}`])
+      }
+    }
+    return warningsOf(remarks)
+  } catch {
+    return []
+  }
+}

@@ -8,7 +8,6 @@ import type { Environment } from '../../config/variables.ts'
 import { WrongInput } from '../../wrong-input.ts'
 import type { Said } from '../operation.ts'
 import type { Content } from '../parameter.ts'
-import { annotations } from './annotations.ts'
 import { soundText } from './sound-text.ts'
 
 type Options = Readonly<{
@@ -74,4 +73,19 @@ function withFile(environment: Environment, file: string): Environment {
     const reason = error instanceof Error ? error.message : String(error)
     throw new WrongInput(`--env-file ${file} can't be read: ${reason}`)
   }
+}
+
+/** Findings as commands of a workflow of GitHub's, which shows them beside the lines of a change. */
+function annotations(findings: readonly Finding[]): string[] {
+  return findings.map(({ file, line, column, place, message, isWarning }) => {
+    const about = Object.entries({ file, line, col: column, title: place || null }).flatMap(
+      ([name, value]) => (value === null ? [] : `${name}=${escaped(String(value), /[%\r\n:,]/g)}`),
+    )
+    const kind = isWarning ? 'warning' : 'error'
+    return `::${[kind, about.join()].join(' ').trimEnd()}::${escaped(message, /[%\r\n]/g)}`
+  })
+}
+
+function escaped(text: string, special: RegExp): string {
+  return text.replace(special, (character) => encodeURIComponent(character))
 }
