@@ -68,7 +68,7 @@ export interface TollgateOptions {
   readonly stores?: Stores
   /** A secret shared with the backends: every forwarded request is signed with it. */
   readonly secret?: string | undefined
-  /** The time in milliseconds; `Date.now` by default. */
+  /** The time in milliseconds, also of limits and bans, unless they are in Redis; `Date.now` by default. */
   readonly clock?: Clock
   /**
    * Finds the key of a request in place of the headers in `keys.from`; `undefined` if it has none. If it throws or is async, the request
@@ -157,7 +157,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   app.decorate('tollgate', openTollgate({ ...wings, loaded, change, isClosed: () => isClosed }))
 }
 
-/** What only an app needs that registers it: both wings cost ten times as much to load as all else here. */
+/** Loads both wings, which an app needs once it registers the plugin: they cost ten times as much as all else here. */
 async function needed() {
   const [wings, guards, app, own, stranger] = await Promise.all([
     import('./wings.ts'),

@@ -10,7 +10,7 @@ import {
 import { configFile } from './office/config/file-text.ts'
 import { readConfig, type Loaded } from './office/config/load.ts'
 
-/** What a process of the gateway goes by. */
+/** The settings of a process of the gateway. */
 export type ProcessSettings = Readonly<{
   /** The configuration file, and what it says. */
   file: string
@@ -20,7 +20,7 @@ export type ProcessSettings = Readonly<{
   /** Shared with the backend. */
   secret: string | undefined
   tokens: AdminTokens
-  /** What is weak about the tokens. */
+  /** The weaknesses of the tokens. */
   warnings: readonly string[]
   log: Pick<LogSettings, 'level' | 'target'>
 }>

@@ -19,7 +19,7 @@ import { OfficeThread, officeOf, type OfficeThreadOptions } from './office/threa
 import { WorkerLink } from './office/worker-pool.ts'
 import type { ProcessSettings } from './process-settings.ts'
 
-/** What serving needs of a process; `main.ts` passes its own. */
+/** The part of a process that serving needs; `main.ts` passes its own. */
 export type Surroundings = Lifecycle & {
   off(event: 'disconnect', listener: () => void): unknown
 }
@@ -67,7 +67,7 @@ export async function serveGateway(
   return serving
 }
 
-/** What one that serves may have beside its settings. */
+/** Options of serving beside its settings: a worker's link, and parts that tests bring. */
 export type ServingOptions = Pick<GatewayOptions, 'clock' | 'stores' | 'descriptors'> &
   Readonly<{
     link?: WorkerLink | undefined

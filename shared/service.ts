@@ -159,7 +159,7 @@ const probes = new Set(['/healthz', '/readyz', '/metrics'])
 /** Writes the log line of a request that has ended. */
 export type TellEnd = (request: FastifyRequest, reply: FastifyReply, beganAtMs: number) => void
 
-/** What writes the lines of requests; `undefined` for a log whose level leaves them out. */
+/** Writes the lines of requests; `undefined` for a log whose level leaves them out. */
 export function tellerOf(
   log: FastifyBaseLogger,
   { level }: Pick<LogSettings, 'level'>,

@@ -1,6 +1,4 @@
-/** Which tests are run by what: a file's folder says it. */
-
-/** What `npm run test:all` has beside `npm test`: it needs other programs than a Redis, or fleets of processes, or takes long. */
+/** The folders of `npm run test:all` alone: they need other programs than a Redis, or fleets of processes, or take long. */
 export const beside = {
   browser: 'browsers',
   fleet: 'fleets of processes',

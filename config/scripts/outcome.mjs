@@ -1,7 +1,7 @@
 /** How much is printed of one failure. */
 const maxLines = 40
 
-/** What tests fail with that need a Redis, where there is none (test/support/redis.ts). */
+/** The error of tests that need a Redis, where there is none (test/support/redis.ts). */
 const withoutRedis = 'There is no redis-server.'
 
 /**

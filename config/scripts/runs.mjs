@@ -121,7 +121,8 @@ class Report {
     }
     const counts = [...this.#counts].map(([name, count]) => `${name}: ${count}`).join(', ')
     process.stdout.write(`\n# { ${counts} }\n# time=${ms.toFixed(0)}ms\n`)
-    keepTimes(this.#times)
+    const own = Object.entries(this.#times).filter(([file]) => file.startsWith('test/'))
+    keepTimes(Object.fromEntries(own))
     return { passed: this.#counts.get('pass') ?? 0, unproven: this.#unproven }
   }
 }

@@ -1,4 +1,4 @@
-// The tests on another Node: npm run test:on -- 24, or 24.21.0; what follows goes to npm test.
+// The tests on another Node: npm run test:on -- 24, or 24.21.0; what follows goes to npm test, which runs all without it.
 const { spawnSync } = await import('node:child_process')
 const { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } =
   await import('node:fs')
@@ -55,11 +55,15 @@ function testOn({ version, folder, bin }) {
   process.stdout.write(`# Node ${version}, in ${copy}\n`)
   const [command, ...first] = npmCommand()
   const [program, ...args] = [...(first.length > 0 ? [join(bin, 'node')] : [command]), ...first]
-  const { status } = spawnSync(program, [...args, 'test', '--', ...words], {
-    cwd: copy,
-    stdio: 'inherit',
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
-  })
+  const { status } = spawnSync(
+    program,
+    [...args, 'test', '--', ...(words.length > 0 ? words : ['all'])],
+    {
+      cwd: copy,
+      stdio: 'inherit',
+      env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+    },
+  )
   return status ?? 1
 }
 

@@ -73,7 +73,7 @@ export class RequestRecord implements GuardedRequest {
   refusal: Refusal | undefined = undefined
   /** The deprecation of its operation, once somebody has asked for it. */
   announced: Announced | 'unasked' | undefined = 'unasked'
-  /** What was acted for a test key. Such a request counts nowhere. */
+  /** The act of a test key; `undefined` without one. A request with it counts nowhere. */
   acted: string | undefined = undefined
   /** Whether its backend has answered; a WebSocket doesn't count as an answer. */
   isAnswered = false

@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'completion-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'plans and keys.csv'), '')
 
-/** What is offered for some words, of which the last one is being written. */
+/** The offers for some words, of which the last one is being written. */
 const cases: readonly (readonly [words: readonly string[], offers: readonly string[]])[] = [
   [['ke'], ['keys']],
   [['keys', 'cr'], ['create']],
@@ -97,7 +97,7 @@ try 'tollgate keys list --state=re'`
 t.test('zsh offers what fits', async (t) => {
   if (!zsh) return t.pass('no zsh can be had here')
   writeFileSync(join(folder, 'tollgate.zsh'), await scriptOf('zsh'))
-  // What would be inserted is collected, in place of a terminal that shows it.
+  // Collects the words to insert, in place of a terminal that shows them.
   const tries = cases.map(([words]) => `try tollgate ${words.map(quoted).join(' ')}`)
   const script = `
 if [[ -n $UNPACKED ]]; then

@@ -87,9 +87,9 @@ t.test(
     await t.test('nothing is in them but what they run', (t) => {
       const listed = (image: Image, path: string) => readdirSync(join(image.root, path)).sort()
       t.strictSame(listed(backend, 'app'), ['build', 'data', 'node_modules', 'package.json'])
-      t.strictSame(listed(backend, 'app/build'), ['backend', 'shared'])
+      t.strictSame(listed(backend, 'app/build'), ['backend'])
       t.strictSame(listed(gateway, 'app'), ['bin', 'build', 'data', 'node_modules', 'package.json'])
-      t.strictSame(listed(gateway, 'app/build'), ['gateway', 'shared'])
+      t.strictSame(listed(gateway, 'app/build'), ['gateway'])
       for (const image of [gateway, backend]) {
         const has = (name: string) => existsSync(join(image.root, 'app', name))
         t.strictSame(

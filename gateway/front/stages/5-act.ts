@@ -31,9 +31,6 @@ export type ActOptions = Readonly<{
 /** A ban of a plan without bans lasts as an operator says. */
 const usualBanMs = 300_000
 
-/** What an act ends with: a refusal, or `undefined` for an answer. */
-type Outcome = Refusal | undefined
-
 /**
  * Answers what a test key wishes to see by `X-Gateway-Act`, whatever the key's real state, and counts nothing: by its standing,
  * made worse as the wish says, and by the refusals that the other stages make. No other stage knows of it.
@@ -49,10 +46,12 @@ export function act(options: ActOptions): onRequestHookHandler {
     record.acted = wish ? String(text) : 'unknown'
     const parts = terms.partsOf?.(request.method, record.path)
     const play = (decision: Decision): void => {
+      // Its caller left meanwhile: nothing would end a slow answer.
+      if (record.hasEnded) return
       const limits = limitsIn(decision, terms.limits)
       record.standing = { decision: { ...decision, verdict: 'admitted' }, limits }
       if (!wish) return void refuse(reply, unknown())
-      const refusal = outcomeOf(wish.name, options, request, record, record.standing, terms)
+      const refusal = refusalFor(wish.name, options, request, record, record.standing, terms)
       if (refusal?.code !== 'invalid_request') reply.header('x-gateway-acted', record.acted)
       if (refusal) refuse(reply, refusal)
       else answer(wish, record, reply)
@@ -72,14 +71,15 @@ const refusals: Readonly<Partial<Record<ActName, () => Refusal>>> = {
   unavailable: unhealthy,
 }
 
-function outcomeOf(
+/** The refusal that an act ends with; `undefined` for an answer. */
+function refusalFor(
   name: ActName,
   { strangers, addressOf, find, clock }: ActOptions,
   request: FastifyRequest,
   record: RequestRecord,
   real: Standing,
   { bans, near }: Terms,
-): Outcome {
+): Refusal | undefined {
   const refusedAt = (code: Parameters<typeof waitRefusal>[0], standing: Standing): Refusal => {
     record.standing = standing
     return waitRefusal(code, standing, bans)

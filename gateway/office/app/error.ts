@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../../shared/refusal.ts'
 import { operationRefusal } from '../operations/refusal.ts'
 
-/** What `app.tollgate` rejects with. In a route of the app, Fastify answers with its status. */
+/** The error of the operations of `app.tollgate`. In a route of the app, Fastify answers with its status. */
 export class TollgateError extends Error {
   override readonly name = 'TollgateError'
   readonly code: RefusalCode

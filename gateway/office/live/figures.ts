@@ -27,7 +27,7 @@ export type Known = Static<typeof known>
 
 /** A question for live figures. */
 const question = Type.Object({
-  /** What the asker knows of each gateway, by the ids of their processes. */
+  /** The figures that the asker has of each gateway, by the ids of their processes. */
   known: Type.Record(text, known),
   /** The number of seconds that a gateway tells of which isn't known. */
   seconds: number,
