@@ -208,7 +208,7 @@ t.test('the commands on keys', async (t) => {
       out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
     })
     t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
-      out: /^Its limits are now 60 a minute and 1000 a day\.\n/,
+      out: /^Its limits are now 60 a minute and 1,000 a day\.\n/,
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
     t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })

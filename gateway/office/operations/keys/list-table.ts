@@ -1,4 +1,3 @@
-import { limitText } from '../../../front/limits/limit-settings.ts'
 import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -8,6 +7,7 @@ import { stateOf } from '../../../front/keys/view.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import type { Context } from '../context.ts'
 import { aligned } from '../table.ts'
+import { ownLimitsText } from './limit-texts.ts'
 import { windowText, type Standings } from './standings.ts'
 
 /** The most characters of a key's restrictions in a line of the list. */
@@ -49,7 +49,7 @@ function columnsOf(
     ['ACCOUNT', ({ account = '' }) => account],
     ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
-    ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
+    ['LIMITS', (key) => ownLimitsText(settingsAt(key, context.clock()).limits)],
     ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
     ...windows.map(({ name }): Column => {
       return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
@@ -75,16 +75,6 @@ function stateText(
   if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
   if (bannedUntilMs === undefined) return state
   return `banned until ${endText(bannedUntilMs, clock())}`
-}
-
-/** A key's own limits. */
-function limitsText({ limits }: Pick<InForce, 'limits'>): string {
-  return windows
-    .flatMap(({ name, limit }) => {
-      const own = limits?.[limit]
-      return own === undefined ? [] : [`${limitText(own)}/${name === 'minute' ? 'min' : name}`]
-    })
-    .join(' ')
 }
 
 /** The next end of a plan or of limits that end by themselves. */

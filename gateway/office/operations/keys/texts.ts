@@ -4,6 +4,7 @@ import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
 import { earnedText } from '../../../front/limits/ban-ends.ts'
 import type { Key } from '../../../front/keys/key.ts'
+import { meteredInWords } from '../../../front/limits/limit-settings.ts'
 import { byWindow, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
 import type { UsedWindow } from '../key-standing.ts'
@@ -142,10 +143,8 @@ function windowText(
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset, included } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
-  if (included !== undefined) {
-    const metered = limit === null ? 'all above metered' : `metered up to ${withCommas(limit)}`
-    return `${withCommas(used)} of ${withCommas(included)} included, ${metered} (${origin}), ${until}`
-  }
+  if (included !== undefined)
+    return `${withCommas(used)} of ${meteredInWords(included, limit)} (${origin}), ${until}`
   if (limit === null) return `unlimited (${origin})`
   const parts =
     granted > 0 ? `: ${withCommas(limit - granted)} + ${withCommas(granted)} granted` : ''
