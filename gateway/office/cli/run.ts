@@ -1,4 +1,5 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
+import type { AdminAddress } from '../../front/config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
@@ -6,7 +7,8 @@ import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { Shell } from '../operations/shells.ts'
-import type { CommandContext } from '../operations/context.ts'
+import type { RunningConfig } from '../operations/config/running.ts'
+import type { CommandContext, Endpoint } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
 import { WrongInput, type Said } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
@@ -20,6 +22,7 @@ import { explain } from './help.ts'
 import { explainAll } from './no-command.ts'
 import { NoAnswer } from './no-answer.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
+import type { askGateway } from './running-gateway.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 /** Runs one command and prints its answer or its mistakes; returns the exit code. */
@@ -61,18 +64,26 @@ async function runCommand(
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
-  const loaded = await loadedBy(operation, configuration, environment, values)
-  if (!('config' in loaded)) return tellOf(loaded, input, stdout)
+  const askOf: AskOf = async (address, endpoint, asked) => {
+    const { askGateway } = await import('./running-gateway.ts')
+    return askGateway({ address, adminToken: environment['ADMIN_TOKEN'] }, endpoint, asked)
+  }
+  const askRunning = async (address: AdminAddress) =>
+    (await askOf(address, 'GET /admin/config', {})) as RunningConfig
+  const found = await loadedBy(operation, configuration, { environment, values, askRunning })
+  if ('json' in found) return tellOf(found, input, stdout)
+  const { loaded, line, hasStore } = 'loaded' in found ? found : { loaded: found, hasStore: true }
+  if (line !== undefined) surroundings.stderr.write(remark(line, ''))
   const { config } = loaded
   const open = await openerOf(config.store)
   let opened: Stores | undefined
-  const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
-  const by = authorFrom(input, surroundings)
-  const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
-    const { askGateway } = await import('./running-gateway.ts')
-    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-    return askGateway(to, endpoint, { otherwise, sent })
+  const stores = (): Stores => {
+    if (!hasStore) throw new ConfigError(withoutStore)
+    return (opened ??= open({ forCommandLine: true }))
   }
+  const by = authorFrom(input, surroundings)
+  const askGateway: CommandContext['askGateway'] = (endpoint, otherwise, sent) =>
+    askOf(config.admin, endpoint, { otherwise, sent })
   const context: CommandContext = {
     config,
     preview: loaded,
@@ -160,6 +171,15 @@ async function completionOf(shell: Shell): Promise<string> {
   const { scriptFor } = await import('./completion/script.ts')
   return scriptFor(shell, operations)
 }
+
+type AskOf = (
+  address: AdminAddress,
+  endpoint: Endpoint,
+  asked: Parameters<typeof askGateway>[2],
+) => Promise<unknown>
+
+const withoutStore =
+  'this command needs the store, and its place can’t be read: correct the file first'
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
 
