@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { deprecatedCall } from '../../../gateway/front/counts/deprecated-calls.ts'
+import { dayMs } from '../../../shared/windows.ts'
+import { newKey } from '../../contracts/keys.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { plans, startUpstream } from '../../support/gateway.ts'
@@ -258,3 +261,25 @@ t.test('changes are in the log of a gateway that runs, whoever makes them', asyn
     out: /--by must be a line/,
   })
 })
+
+t.test(
+  'callers of what is deprecated come by their calls, and as many as are asked for',
+  async (t) => {
+    const { ask, file, gateway } = await startAdmin(t, { more: shipped })
+    const day = Math.floor(Date.now() / dayMs)
+    const keys = ['One', 'Two', 'Three'].map((name) => newKey({ name }))
+    await gateway.stores.keys.add(keys)
+    const what = deprecatedCall('GET /v1/pets/{petId}')
+    const lines = keys.map(({ id }, i) => {
+      return { day, key: id, what, count: [3, 1_200, 3][i] ?? 0, lastMs: i }
+    })
+    await gateway.stores.tallies.add({ by: 'test', number: 1, lines })
+    const most = [{ name: 'Two', calls: 1_200 }, { name: 'Three' }]
+    t.match(json(await ask('GET', '/admin/deprecations')), [...most, { name: 'One', calls: 3 }])
+    const first = json(await ask('GET', '/admin/deprecations?limit=2'))
+    t.match(first, most)
+    t.equal(Object.keys(first).length, 2)
+    const report = ['deprecations', 'report', '--limit', '1', '--config', file]
+    t.match(await runCommand(report, {}), { out: /^ID .*\n\S+ +Two +GET \S+ +1,200 +\S+ \S+\s*$/ })
+  },
+)
