@@ -90,10 +90,11 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const tokenOf = tokenSource({ from, keyOf: options.keyOf, longest: opened.outside?.longest })
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   const { upstreams, trustedProxies, unanswered, close } = opened
-  const { tunnels, onlooker } = front
+  const { tunnels, onlooker, meters } = front
   const withheld = ownKeyHeaders(from)
   const forwarding = {
     ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, tunnels, onlooker },
+    signatureWithheld: () => void meters.signaturesWithheld++,
   }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),

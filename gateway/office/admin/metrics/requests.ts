@@ -91,6 +91,11 @@ function addCallers(registry: Registry, gateway: OperatedGateway): void {
     begins: () => beginnings.jwtPlans(gateway.config),
     read: () => counts(meters.jwtPlans),
   })
+  counter(registry, 'tollgate_signatures_withheld_total', {
+    help: 'Requests with a signature that could be taken for the gateway’s, which was not forwarded',
+    labels: [],
+    read: () => [[meters.signaturesWithheld]],
+  })
   counter(registry, 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],
