@@ -4,7 +4,7 @@ import type { RequestRecord } from './request-record.ts'
 /** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */
 export function answeredCost({
   route,
-  standing,
+  stand,
   toldCost,
   bodyCost,
   isAnswered,
@@ -12,10 +12,10 @@ export function answeredCost({
   refusal,
   acted,
 }: RequestRecord): AnsweredCost | undefined {
-  if (!route.answerCost || standing?.decision.verdict !== 'admitted') return undefined
+  if (!route.answerCost || stand?.decision.verdict !== 'admitted') return undefined
   if (isGivenBack || acted !== undefined) return undefined
   // Of an app's own route the handler tells it, and no backend is asked.
   if (!isAnswered && (route.forwarder || refusal)) return undefined
   const costText = route.answerCost.inBody ? bodyCost?.told : toldCost
-  return costOf(costText, standing.decision.cost, route.answerCost)
+  return costOf(costText, stand.decision.cost, route.answerCost)
 }

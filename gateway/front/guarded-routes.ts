@@ -116,11 +116,11 @@ const barrier: onRequestHookHandler = (request, reply, done) => {
  * the route. No route can lose a hook of its app. It takes 25 ns a request.
  */
 const lastBarrier: preParsingHookHandler = (request, reply, payload, done) => {
-  const { caller, standing } = request.tollgate ?? {}
-  if (caller && standing) return done(null, payload)
+  const { caller, stand } = request.tollgate ?? {}
+  if (caller && stand) return done(null, payload)
   const { config, url } = request.routeOptions
   const isLost = request.server[replaced]?.has(`${request.method} ${url}`)
-  const isLetIn = config.tollgate === 'open' ? standing : !config.tollgate && !isLost
+  const isLetIn = config.tollgate === 'open' ? stand : !config.tollgate && !isLost
   if (isLetIn) return done(null, payload)
   close(request, reply)
 }

@@ -44,9 +44,9 @@ function describe(line: LogLine, request: FastifyRequest): void {
   if (window) line['window'] = window
   Object.assign(line, holderOf(refusal))
   const shadow = record.terms?.shadow
-  const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
+  const windows = shadow && record.stand && wouldRefuse(shadow, record.stand.decision)
   if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
-  if (caller && record.standing) addDecision(line, record, record.standing.decision)
+  if (caller && record.stand) addDecision(line, record, record.stand.decision)
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
 }

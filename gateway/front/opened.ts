@@ -81,10 +81,10 @@ async function acquireAll(
     trustedProxies: proxiesTrustedBy(app, config),
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     unanswered(record) {
-      const { caller, standing } = record
-      if (!caller || !standing) return
+      const { caller, stand } = record
+      if (!caller || !stand) return
       record.isGivenBack = true
-      void front.quotas.giveBack(caller.quota, standing.decision)
+      void front.quotas.giveBack(caller.quota, stand.decision)
     },
   }
 }

@@ -120,12 +120,12 @@ function adjusting(
   record: GuardedRoute['ended'],
 ): GuardedRoute['ended'] {
   return (request, reply) => {
-    const { caller, standing } = request.tollgate ?? {}
+    const { caller, stand } = request.tollgate ?? {}
     const answered = request.tollgate && answeredCost(request.tollgate)
-    if (caller && standing && answered) {
+    if (caller && stand && answered) {
       meters.answerCosts.add(answered.outcome, '')
-      const points = answered.cost - standing.decision.cost
-      void quotas.adjust(caller.quota, standing.decision, { points, isAnswered: true })
+      const points = answered.cost - stand.decision.cost
+      void quotas.adjust(caller.quota, stand.decision, { points, isAnswered: true })
     }
     record(request, reply)
   }

@@ -172,7 +172,7 @@ class Authentication {
   #tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
     const { strangers, addressOf } = this.#options
     const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.standing = { decision, limits: strangers.limits }
+    if (request.tollgate) request.tollgate.stand = { decision, limits: strangers.limits }
     void refuse(reply, refusal)
   }
 
@@ -186,7 +186,7 @@ export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequ
   return function letAnybodyIn(request, _reply, done): void {
     const { limits } = strangers
     const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.standing = { decision, limits }
+    if (request.tollgate) request.tollgate.stand = { decision, limits }
     done()
   }
 }

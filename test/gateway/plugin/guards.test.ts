@@ -36,6 +36,20 @@ t.test('the plugin in an app of somebody else', async (t) => {
   t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
 })
 
+t.test('a handler reads the standing that the headers tell, and nothing beside it', async (t) => {
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.get('/mine', mine, ({ tollgate }) => tollgate?.standing ?? 'unlimited')
+  })
+  const { headers } = await key()
+  const answer = await app.inject({ url: '/mine', headers })
+  const of = (name: string): number => Number(answer.headers[`x-ratelimit-${name}`])
+  t.strictSame(answer.json(), { limit: 60, remaining: 59, reset: of('reset') })
+  t.equal(of('remaining'), 59)
+  const free = await key({ limits: { perMinute: 'unlimited', perDay: 'unlimited' } })
+  t.equal((await app.inject({ url: '/mine', headers: free.headers })).body, 'unlimited')
+})
+
 t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const config = {
