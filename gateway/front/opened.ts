@@ -63,7 +63,7 @@ export async function open(app: FastifyInstance, options: GuardOptions): Promise
 /** Acquires the shared parts, and notes how to release each. */
 async function acquireAll(
   app: FastifyInstance,
-  { config, front, ownCallers }: GuardOptions,
+  { config, front, ownCallers, isAlone = false }: GuardOptions,
   releases: (() => void)[],
 ): Promise<Omit<Opened, 'close'>> {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
@@ -74,7 +74,7 @@ async function acquireAll(
     releases.push(() => front.upstreams.release(upstream))
     upstreams.set(name, upstream)
   }
-  const jwt = await front.issuers.open(config.jwt)
+  const jwt = await front.issuers.open(config.jwt, !isAlone)
   return {
     upstreams,
     tracer: traced?.tracer,
