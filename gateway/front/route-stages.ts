@@ -8,7 +8,7 @@ import { lenienceOf } from './http/lenience.ts'
 import { Via } from './http/via.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { corsFrom, type Cors } from './http/cors.ts'
-import { titled } from './http/key-header.ts'
+import { authorization, titled } from './http/key-header.ts'
 import type { TokenOf } from './http/token-source.ts'
 import { costTerms } from './limits/answer-cost.ts'
 import { follow } from './stages/1-follow.ts'
@@ -66,7 +66,9 @@ export class Stages {
     this.#guarded = {
       authenticate: authenticate({
         ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
-        ...{ tokenOf, keyHeaders },
+        tokenOf,
+        // An app's own way may read keys anywhere: nobody is told to send a Bearer token then.
+        keyHeaders: keyHeaders.filter((name) => !options.keyOf || name !== titled(authorization)),
       }),
       act: act({ quotas, strangers, addressOf, find, clock }),
       retire: find && retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),

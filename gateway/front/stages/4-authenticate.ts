@@ -34,7 +34,7 @@ import type { AddressOf, RefuseStranger } from '../stranger.ts'
 export type AuthenticateOptions = Readonly<{
   /** Finds the token of a request. */
   tokenOf: TokenOf
-  /** The headers in which keys come, as documents spell them. */
+  /** The headers that refusals name, as documents spell them. */
   keyHeaders: readonly string[]
   directory: KeyDirectory
   /** Finds the callers of tokens that are no keys; `undefined` where there are only keys. */
