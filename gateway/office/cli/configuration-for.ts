@@ -37,9 +37,13 @@ export async function loadedBy(
 ): Promise<Loaded | Said> {
   if (operation.load) return operation.load(configuration, environment, values)
   const isOfConfig = placeOfFile(operation) >= 0 || operation.name.startsWith('config ')
-  // A command that has no use for the OpenAPI document leaves it unread: 50 KB of YAML take a tenth of a second.
   const { loadedFrom } = await import('../config/load.ts')
-  return loadedFrom(configuration.read(), environment, configuration.name, isOfConfig)
+  return loadedFrom(
+    configuration.read(),
+    environment,
+    configuration.name,
+    isOfConfig ? 'gateway' : 'command',
+  )
 }
 
 /** The position of a command's configuration among its arguments; -1 if it has none there. */

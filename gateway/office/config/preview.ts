@@ -60,6 +60,7 @@ export function previewConfig(text: string, environment: Environment, name: stri
   return previewOf(document, name, {
     files: undefined,
     adminToken: hasToken(environment),
+    needsRoutes: true,
   })
 }
 

@@ -88,6 +88,37 @@ t.test('the plugin alone guards the routes of an app, and counts them', async (t
   )
 })
 
+t.test(
+  'to guard a route by the minute, an app needs a plan of a minute, and no routes',
+  async (t) => {
+    const file = join(
+      folderOf(t, { 'app.yaml': 'plans: { free: { perMinute: 2 } }\n' }),
+      'app.yaml',
+    )
+    for (const config of [{ plans: { free: { perMinute: 2 } } }, file]) {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const stores = await openStores({
+        ...configOf({ plans: { free: { perDay: 1 } } }).store,
+        file: ':memory:',
+      })
+      t.teardown(() => stores.close())
+      await app.register(tollgate, { config, stores })
+      app.get('/mine', mine, serve)
+      const { key } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
+      const headers = { authorization: `Bearer ${key}` }
+      const statuses: number[] = []
+      for (let i = 0; i < 3; i++)
+        statuses.push((await app.inject({ url: '/mine', headers })).statusCode)
+      t.strictSame(statuses, [200, 200, 429])
+      t.match((await app.inject({ url: '/v1/quota', headers })).json(), {
+        minute: { limit: 2 },
+        day: null,
+      })
+    }
+  },
+)
+
 t.test('a route that asks to be guarded is, however Tollgate is registered', async (t) => {
   const sibling = async (scope: FastifyInstance): Promise<void> => {
     scope.get('/mine', mine, serve)
