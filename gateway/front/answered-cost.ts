@@ -1,4 +1,5 @@
 import { costOf, type AnsweredCost } from './limits/answer-cost.ts'
+import type { FastifyReply } from 'fastify'
 import type { RequestRecord } from './request-record.ts'
 
 /** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */
@@ -18,4 +19,13 @@ export function answeredCost({
   if (!isAnswered && (route.forwarder || refusal)) return undefined
   const costText = route.answerCost.inBody ? bodyCost?.told : toldCost
   return costOf(costText, stand.decision.cost, route.answerCost)
+}
+
+/** Whether the handler of an app's own route has failed as a backend fails: it has thrown, or says so. */
+export function hasFailed(
+  { refusal, stand, hasThrown }: RequestRecord,
+  { statusCode }: Pick<FastifyReply, 'statusCode'>,
+): boolean {
+  if (refusal || stand?.decision.verdict !== 'admitted') return false
+  return hasThrown ? statusCode >= 500 : statusCode >= 502 && statusCode <= 504
 }

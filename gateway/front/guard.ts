@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, onErrorHookHandler } from 'fastify'
 import type { Config, Route } from './config/config.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { RouteForwarder } from './forwarding/route-forwarding.ts'
@@ -42,6 +42,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     const { announce, ...incoming } = isAlone ? slot.stages : replaceable(slot)
     route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
+    if (!isAlone) route.onError = [noteError, ...[route.onError ?? []].flat()]
   })
   const changeRoutes = await addRoutes(app, options.config, { ...inForce.routes, isAlone })
   return {
@@ -66,6 +67,12 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       void before.underWay?.whenNone().then(() => before.close())
     },
   }
+}
+
+/** Notes that a request has ended in an error, before the app makes an answer of it. */
+const noteError: onErrorHookHandler = (request, _reply, _error, done) => {
+  if (request.tollgate) request.tollgate.hasThrown = true
+  done()
 }
 
 /** The stages of one route of an app, and how another configuration makes them. */

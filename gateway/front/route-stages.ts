@@ -23,7 +23,7 @@ import type { GuardOptions, Opened } from './opened.ts'
 import type { RouteStages } from './replaceable-stages.ts'
 import type { RouteSettings } from './routes.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
-import { answeredCost } from './answered-cost.ts'
+import { answeredCost, hasFailed } from './answered-cost.ts'
 import type { GuardedRoute } from './request-record.ts'
 
 export type GuardedSettings = RouteSettings &
@@ -86,7 +86,8 @@ export class Stages {
     const { forwarder, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
-    const ended = answerCost ? adjusting(front, record) : record
+    const unanswered = forwarder || answer ? undefined : this.#opened.unanswered
+    const ended = answerCost || unanswered ? adjusting(front, record, unanswered) : record
     const share = this.#opened.upstreams.get(upstream)?.share
     return { label, cost, answerCost, share, ended, forwarder, answer }
   }
@@ -116,12 +117,17 @@ export class Stages {
   }
 }
 
-/** Adjusts the points of a request to what its answer has told, before it is recorded. */
+/**
+ * Adjusts the points of a request to what its answer has told, before it is recorded. Those of a handler that has failed come
+ * back by `unanswered`.
+ */
 function adjusting(
   { quotas, meters }: Front,
   record: GuardedRoute['ended'],
+  unanswered: Opened['unanswered'] | undefined,
 ): GuardedRoute['ended'] {
   return (request, reply) => {
+    if (request.tollgate && hasFailed(request.tollgate, reply)) unanswered?.(request.tollgate)
     const { caller, stand } = request.tollgate ?? {}
     const answered = request.tollgate && answeredCost(request.tollgate)
     if (caller && stand && answered) {

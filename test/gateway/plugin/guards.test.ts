@@ -305,6 +305,50 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
   t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
 })
 
+t.test('the points of a handler that has failed come back to the day, and no others', async (t) => {
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
+      reply.code(error.statusCode ?? 500).send({ mine: error.message }),
+    )
+    app.get('/answer/:status', { config: { tollgate: true, cost: 2 } }, (request, reply) =>
+      reply.code(Number((request.params as { status: string }).status)).send('ok'),
+    )
+    app.get('/throw/:status', { config: { tollgate: true, cost: 2 } }, ({ params }) => {
+      const { status } = params as { status: string }
+      throw Object.assign(new Error('thrown'), status !== 'none' && { statusCode: Number(status) })
+    })
+    const cost = { estimate: 2, from: 'answer' } as const
+    app.get('/settled', { config: { tollgate: true, cost } }, ({ tollgate }, reply) => {
+      tollgate?.settle(3)
+      return reply.code(503).send('not now')
+    })
+  })
+  const { headers } = await key()
+  let sum = 0
+  for (const [url, status, cost] of [
+    ['/answer/200', 200, 2],
+    ['/answer/404', 404, 2],
+    ['/answer/500', 500, 2],
+    ['/answer/501', 501, 2],
+    ['/answer/502', 502, 0],
+    ['/answer/503', 503, 0],
+    ['/answer/504', 504, 0],
+    ['/answer/505', 505, 2],
+    ['/throw/none', 500, 0],
+    ['/throw/507', 507, 0],
+    // What a caller does wrong isn't for nothing because the app throws it.
+    ['/throw/404', 404, 2],
+    ['/settled', 503, 0],
+  ] as const) {
+    t.equal((await app.inject({ url, headers })).statusCode, status, url)
+    sum += cost
+    const { day, minute } = (await app.inject({ url: '/v1/quota', headers })).json()
+    t.equal(day.remaining, 1_000 - sum, url)
+    t.ok(minute.remaining <= 58, 'a minute gets none back')
+  }
+})
+
 t.test('a handler tells what its request has cost', async (t) => {
   const cost = { estimate: 10, from: 'answer', atMost: 20 } as const
   const { app, key } = await startApp(t, async (app, options) => {
