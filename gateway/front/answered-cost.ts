@@ -1,5 +1,5 @@
-import { costOf, type AnsweredCost } from './limits/answer-cost.ts'
 import type { FastifyReply } from 'fastify'
+import { costOf, type AnsweredCost } from './limits/answer-cost.ts'
 import type { RequestRecord } from './request-record.ts'
 
 /** The cost of a request by its answer; `undefined` where it costs what it was admitted with. */

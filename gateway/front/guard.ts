@@ -1,9 +1,15 @@
-import type { FastifyInstance, onErrorHookHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  onErrorHookHandler,
+  onRequestHookHandler,
+  onSendHookHandler,
+} from 'fastify'
 import type { Config, Route } from './config/config.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import { guardRoutes, settingsOf } from './guarded-routes.ts'
+import { nameInLog } from './log-line.ts'
 import { tokenSource } from './http/token-source.ts'
 import { open, type GuardOptions } from './opened.ts'
 import { ownAnswers } from './portal/endpoints.ts'
@@ -40,9 +46,11 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     const slot = { stagesIn, stages: stagesIn(inForce) }
     if (!isAlone) slots.push(slot)
     const { announce, ...incoming } = isAlone ? slot.stages : replaceable(slot)
-    route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
-    route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
-    if (!isAlone) route.onError = [noteError, ...[route.onError ?? []].flat()]
+    const ofApp = <Hook>(hook: Hook): Hook[] => (isAlone ? [] : [hook])
+    const { onRequest = [], onSend = [], onError = [] } = route
+    route.onRequest = [...inOrder(incoming), ...ofApp(nameCaller), ...[onRequest].flat()]
+    route.onSend = [...[onSend].flat(), announce, ...ofApp(nameRefusal), ...finish]
+    route.onError = [...ofApp(noteError), ...[onError].flat()]
   })
   const changeRoutes = await addRoutes(app, options.config, { ...inForce.routes, isAlone })
   return {
@@ -67,6 +75,18 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       void before.underWay?.whenNone().then(() => before.close())
     },
   }
+}
+
+/** Has the lines of an app's hooks and handlers name the caller. */
+const nameCaller: onRequestHookHandler = (request, reply, done) => {
+  nameInLog(request, reply)
+  done()
+}
+
+/** Has the app's line about a refused request name the refusal. */
+const nameRefusal: onSendHookHandler = (request, reply, payload, done) => {
+  if (request.tollgate?.refusal) nameInLog(request, reply)
+  done(null, payload)
 }
 
 /** Notes that a request has ended in an error, before the app makes an answer of it. */

@@ -81,6 +81,8 @@ export class RequestRecord implements GuardedRequest {
   toldCost: ToldCost | undefined = undefined
   /** The reader of its answer's body, where its route has the cost from there. */
   bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined
+  /** Whether the app's log names its caller. */
+  isNamed = false
   /** Whether the handler of an app's own route has thrown, or has sent an error. */
   hasThrown = false
   /** Whether its points were given back to the day, because it could not be answered. */

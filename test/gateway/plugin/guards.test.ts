@@ -305,6 +305,42 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
   t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
 })
 
+t.test('an app’s log names the caller, its plan and the code of a refusal', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const stream = { write: (text: string) => void lines.push(json(text)) }
+  const app = Fastify({ logger: { level: 'info', stream } })
+  t.teardown(() => app.close())
+  const config = { plans: { free: { perMinute: 2 } }, store: { file: ':memory:' } }
+  await app.register(tollgate, { config })
+  app.get('/mine', mine, (request) => {
+    request.log.info('in the handler')
+    throw new Error('thrown')
+  })
+  app.get('/open', serve)
+  const { key, id } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
+  const headers = { authorization: `Bearer ${key}` }
+  const linesOf = async (url: string, with_ = {}): Promise<unknown[]> => {
+    lines.length = 0
+    await app.inject({ url, headers: with_ })
+    return lines.map(({ msg, key, plan, code }) => ({ msg, key, plan, code }))
+  }
+  const incoming = { msg: 'incoming request' }
+  const about = { key: id, plan: 'free' }
+  const done = 'request completed'
+  const served = [...['in the handler', 'thrown', done].map((msg) => ({ ...about, msg }))]
+  t.match(await linesOf('/mine', headers), [incoming, ...served])
+  await linesOf('/mine', headers)
+  const full = { ...about, msg: done, code: 'rate_limit_exceeded' }
+  t.match(await linesOf('/mine', headers), [incoming, full])
+  t.match(await linesOf('/mine'), [
+    incoming,
+    { msg: done, key: undefined, code: 'missing_api_key' },
+  ])
+  t.match(await linesOf('/open'), [incoming, { msg: done, key: undefined, code: undefined }])
+  await app.tollgate.keys.disable('Me')
+  t.match(await linesOf('/mine', headers), [incoming, { ...about, code: 'invalid_api_key' }])
+})
+
 t.test('the points of a handler that has failed come back to the day, and no others', async (t) => {
   const { app, key } = await startApp(t, async (app, options) => {
     await app.register(tollgate, options)
