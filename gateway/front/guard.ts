@@ -40,7 +40,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     done()
   })
   app.decorateRequest('tollgate', null)
-  guardRoutes(app, isAlone, (route) => {
+  guardRoutes(app, options, (route) => {
     const settings = settingsOf(route)
     const stagesIn = ({ stages }: Generation): RouteStages => stages.ofRoute(settings, route.url)
     const slot = { stagesIn, stages: stagesIn(inForce) }

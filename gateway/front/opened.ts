@@ -31,6 +31,8 @@ export type GuardOptions = Readonly<{
   tell?: TellEnd | undefined
   /** Whether the app is the gateway's own, without other routes. */
   isAlone?: boolean
+  /** Whether the app's own routes are guarded that don't say otherwise. */
+  isForAll?: boolean
   /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
