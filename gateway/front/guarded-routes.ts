@@ -1,6 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type {
-  FastifyContextConfig,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -8,12 +7,11 @@ import type {
   preParsingHookHandler,
   RouteOptions,
 } from 'fastify'
-import { isNear } from '../../shared/near.ts'
 import { Refusal } from '../../shared/refusal.ts'
 import { logOf } from '../../shared/request-log.ts'
 import { answer } from '../../shared/service.ts'
 import { noRoute } from './counts/labels.ts'
-import { mostCost, type CostSetting } from './limits/answer-cost.ts'
+import { nameOf, requireClear } from './route-config.ts'
 
 /** A route, its URL, the scope in which it was declared, and whether it asked to be guarded then. */
 type Declared = Readonly<{
@@ -22,9 +20,6 @@ type Declared = Readonly<{
   url: string
   asked: boolean
 }> & { isGuarded: boolean }
-
-/** Settings of a route that mean nothing unless it asks for its guard. */
-const besideTollgate = new Set(['cost', 'label', 'scopes'])
 
 /** The most routes that a line names. */
 const mostNamed = 5
@@ -109,22 +104,7 @@ function readGuard(scope: FastifyInstance, route: RouteOptions): void {
   if (scope[guardsAll] && route.config?.tollgate === undefined) {
     route.config = { ...route.config, tollgate: true }
   }
-  const { config = {} } = route
-  if (config.tollgate === false) return
-  const settings = Object.entries(config).filter(([, value]) => value !== undefined)
-  const names = settings.map(([name]) => name)
-  const near = names.find((name) => name !== 'tollgate' && isNear(name, 'tollgate'))
-  const alone = config.tollgate ? undefined : names.find((name) => besideTollgate.has(name))
-  if (near === undefined && alone === undefined) return
-  const hint =
-    near === undefined
-      ? 'write tollgate: true'
-      : 'did you mean tollgate? If not, write tollgate: false'
-  throw new Error(`${nameOf(route)}: config.${near ?? alone} guards nothing: ${hint} beside it`)
-}
-
-function nameOf({ method, url }: RouteOptions): string {
-  return `${[method].flat().join(', ')} ${url}`
+  requireClear(route)
 }
 
 function asksUnguarded({ config }: RouteOptions): boolean {
@@ -210,36 +190,6 @@ export function guardRoutes(
   if (isWatched || isAlone) return
   // The app was made before Tollgate was imported: the barriers go before all routes.
   rootOf(app).addHook('onRequest', barrier).addHook('preParsing', lastBarrier)
-}
-
-/** The settings of a guarded route; throws a sentence for invalid ones. */
-export function settingsOf(route: RouteOptions): FastifyContextConfig {
-  const { config = {} } = route
-  const { cost = 1, tollgate } = config
-  const name = nameOf(route)
-  const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
-  if (!isCost(cost)) {
-    throw new Error(
-      `${name}: config.cost must be a whole number from 0 on, or { estimate, from: 'answer', atMost }, got ${text(cost)}`,
-    )
-  }
-  if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
-    throw new Error(
-      `${name}: config.tollgate must be true, false, "quota" or "open", got ${text(tollgate)}`,
-    )
-  }
-  return config
-}
-
-/** Whether a value is a cost: TypeScript checks it, other apps don't. */
-function isCost(value: unknown): value is CostSetting {
-  if (typeof value !== 'object' || value === null) return isPoints(value, 0)
-  const { estimate, from, atMost = mostCost }: Record<string, unknown> = { ...value }
-  return isPoints(estimate, 1) && from === 'answer' && isPoints(atMost, estimate)
-}
-
-function isPoints(value: unknown, least: number): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= least
 }
 
 /** The root app of a scope: each scope's prototype is the scope around it. */
