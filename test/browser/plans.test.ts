@@ -73,10 +73,11 @@ test('a new plan is checked, shown as a change of the file, and saved', async (t
   }
   await name.fill('gold-2')
   t.ok(await isFit())
-  await page.getByLabel('A minute').fill('600')
+  await page.getByLabel('A minute').fill('0')
   await show.press('Enter')
-  await page.getByText('plans.gold-2').getByText('perDay is missing').waitFor()
+  await page.getByText('plans.gold-2.perMinute must be a whole number above 0').waitFor()
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+  await page.getByLabel('A minute').fill('600')
   await page.getByLabel('A day').fill('20000')
   await show.press('Enter')
   const added = page.locator('.diff .added')

@@ -71,9 +71,9 @@ export class LiveCounts {
 const backendless: ReadonlySet<string> = new Set(['bad_gateway', 'gateway_timeout'])
 
 /** The place of a request's outcome in `outcomes`. */
-function placeOf({ refusal, caller, standing }: RequestRecord): number {
+function placeOf({ refusal, caller, stand }: RequestRecord): number {
   // Preflights, and callers that left before they were admitted.
-  if (!refusal) return caller && standing ? at.admitted : at.others
+  if (!refusal) return caller && stand ? at.admitted : at.others
   const { code, reason, status } = refusal
   if (code === 'rate_limit_exceeded' && isWindowName(reason)) return at[reason]
   if (code === 'key_banned') return at.ban

@@ -53,12 +53,11 @@ export async function loadedBy(
 ): Promise<Loaded | Said | Salvaged> {
   if (operation.load) return operation.load(configuration, environment, values)
   const isOfConfig = placeOfFile(operation) >= 0 || operation.name.startsWith('config ')
-  // A command that has no use for the OpenAPI document leaves it unread: 50 KB of YAML take a tenth of a second.
   const { loadedFrom } = await import('../config/load.ts')
   const { name } = configuration
   const text = configuration.read()
   try {
-    return loadedFrom(text, environment, name, isOfConfig)
+    return loadedFrom(text, environment, name, isOfConfig ? 'gateway' : 'command')
   } catch (error) {
     const isStrict = placeOfFile(operation) >= 0 || strict.test(operation.name)
     if (isStrict || !(error instanceof ConfigError) || error.mistakes.length === 0) throw error

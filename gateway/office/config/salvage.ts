@@ -67,7 +67,7 @@ export async function salvaged(
 function usableOf(settings: Settings, { environment, name, error }: Source): Loaded {
   for (;;) {
     try {
-      return loadedFrom(JSON.stringify({ ...needed, ...settings }), environment, name, false)
+      return loadedFrom(JSON.stringify({ ...needed, ...settings }), environment, name, 'command')
     } catch (thrown) {
       if (!(thrown instanceof ConfigError)) throw thrown
       const wrong = thrown.findings.filter(({ isWarning }) => !isWarning)

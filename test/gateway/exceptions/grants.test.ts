@@ -118,8 +118,8 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.strictSame(json(await ask('GET', `/admin/quota/${one.key.id}`))['grants'], [])
 
     for (const [body, status, sentence] of [
-      [{}, 400, /needs points/],
-      [{ note: 'x' }, 400, /needs points/],
+      [{}, 400, /at least one of perSecond, perMinute/],
+      [{ note: 'x' }, 400, /at least one of perSecond, perMinute/],
       [{ perDay: 0 }, 400, /whole number from 1/],
       [{ perMinute: 5 }, 400, /has no limit a minute: there is nothing to add to/],
     ] as const) {
