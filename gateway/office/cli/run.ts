@@ -1,4 +1,5 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
+import { portOf } from '../../../shared/units.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
@@ -68,10 +69,13 @@ async function runCommand(
   let opened: Stores | undefined
   const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
   const by = authorFrom(input, surroundings)
+  const running = () => ({
+    address: { ...config.admin, port: adminPortIn(environment) ?? config.admin.port },
+    adminToken: environment['ADMIN_TOKEN'],
+  })
   const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
     const { askGateway } = await import('./running-gateway.ts')
-    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-    return askGateway(to, endpoint, { otherwise, sent })
+    return askGateway(running(), endpoint, { otherwise, sent })
   }
   const context: CommandContext = {
     config,
@@ -87,8 +91,7 @@ async function runCommand(
         : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
-      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
+      return followGateway(running(), endpoint, { sent, heard, signal: surroundings.interrupted() })
     },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
@@ -162,6 +165,15 @@ async function completionOf(shell: Shell): Promise<string> {
 }
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
+
+/** The port of the running gateway for operators, where it isn't that of the file. */
+function adminPortIn(environment: Surroundings['environment']): number | undefined {
+  try {
+    return portOf(['ADMIN_PORT', environment['ADMIN_PORT']])
+  } catch (error) {
+    throw new WrongInput(sentenceOf(error))
+  }
+}
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {

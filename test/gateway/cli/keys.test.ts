@@ -221,6 +221,9 @@ t.test('the commands on keys', async (t) => {
     const end = '20\\d\\d-\\d\\d-\\d\\d [\\d:]+Z'
     const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
     t.notMatch(first.out, 'The one before it')
+    const sixth = String((await runJson('keys', 'show', 'Six'))['id'])
+    const endsIt = `if others have it, tollgate keys rotate ${sixth} --overlap 0 ends it at once.`
+    t.match(first.out, endsIt)
     const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
     t.match(await run('keys', 'rotate', 'Six'), {
       out: `\nThe one before it works no longer: it would have worked until ${until}, but a key has two`,

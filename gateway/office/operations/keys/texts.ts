@@ -24,11 +24,16 @@ export function issuedText(
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
+/** How a token ends at once: without the option it would work for another day. */
+export function endedBy({ id }: Pick<Key, 'id'>): string {
+  return `tollgate keys rotate ${id} --overlap 0 ends it at once`
+}
+
 /** Advice about a token that was given on a command line. */
-export function tokenWarning({ id }: Pick<Key, 'id'>): string {
+export function tokenWarning(key: Pick<Key, 'id'>): string {
   return (
-    `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
-    `the key. Name it by its id, ${id}`
+    `a token is a secret, and this one is now in the history of your shell: if others can read that, ` +
+    `${endedBy(key)}. Name the key by its id, ${key.id}`
   )
 }
 
