@@ -35,7 +35,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'keys disable': ['tollgate keys disable Acme', 'tollgate keys disable --account acme --dry-run'],
   'keys enable': ['tollgate keys enable Acme', 'tollgate keys enable --account acme --yes'],
-  'keys import': ['tollgate keys import keys.csv --dry-run', 'tollgate keys import keys.csv'],
+  'keys import': [
+    'tollgate keys import keys.csv --dry-run',
+    'tollgate keys import keys.csv --skip-existing',
+  ],
   'jwt list': ['tollgate jwt list', 'tollgate jwt list --json'],
   'jwt check': ['tollgate jwt check - < token.txt', 'tollgate jwt check --json < token.txt'],
   'bans list': ['tollgate bans list', 'tollgate bans list --json'],
