@@ -43,7 +43,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   'jwt check': ['tollgate jwt check - < token.txt', 'tollgate jwt check --json < token.txt'],
   'bans list': ['tollgate bans list', 'tollgate bans list --json'],
   'bans lift': ['tollgate bans lift Acme', 'tollgate bans lift k3yVb0TQnW8d --by alice'],
-  'bans set': ['tollgate bans set Acme --for 30m', 'tollgate bans set Acme --for 7d --by alice'],
+  'bans set': [
+    'tollgate bans set Acme --for 30m',
+    "tollgate bans set Acme --for 7d --note 'ticket 7' --by alice",
+  ],
   'quota show': ['tollgate quota show Acme', 'tollgate quota show Acme --json'],
   'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
   'quota grant': [

@@ -1,6 +1,7 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
 import { portOf } from '../../../shared/units.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { configFile } from '../config/file-text.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
@@ -58,7 +59,8 @@ async function runCommand(
   }
   if (operation.where === 'terminal') {
     const values = givenFrom(operation, input, nothing)
-    return tellOf(await operation.say(values, { completionOf }), input, stdout)
+    const planNames = () => plansIn(textOf(input, 'config') ?? configFile(environment), environment)
+    return tellOf(await operation.say(values, { completionOf, planNames }), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
@@ -162,6 +164,20 @@ const nothing = { name: '', read: () => '' }
 async function completionOf(shell: Shell): Promise<string> {
   const { scriptFor } = await import('./completion/script.ts')
   return scriptFor(shell, operations)
+}
+
+/** The plans of a configuration, for a shell, which tells nobody of mistakes. */
+async function plansIn(
+  file: string,
+  environment: Surroundings['environment'],
+): Promise<readonly string[]> {
+  const { readConfig } = await import('../config/load.ts')
+  try {
+    return [...readConfig(file, environment, false).config.plans.keys()]
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
+  }
 }
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'

@@ -71,7 +71,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `gave ${key} a new token${until(', the old one works until', now['oldTokenUntil'])}`,
   'bans.earn': ({ key, now: { until: end, strikes } }) =>
     `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
-  'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}`,
+  'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}${noteText(now)}`,
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
   'quota.reset': ({ key, old }) => `emptied the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,

@@ -4,7 +4,7 @@ import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
 import { earnedText } from '../../../front/limits/ban-ends.ts'
 import type { Key } from '../../../front/keys/key.ts'
-import { byWindow, type Window } from '../../../../shared/windows.ts'
+import { byWindow, dayMs, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
 import type { UsedWindow } from '../key-standing.ts'
 import { ownLimitsText } from './limit-texts.ts'
@@ -27,6 +27,13 @@ export function issuedText(
 /** How a token ends at once: without the option it would work for another day. */
 export function endedBy({ id }: Pick<Key, 'id'>): string {
   return `tollgate keys rotate ${id} --overlap 0 ends it at once`
+}
+
+/** The end of a key, in a sentence. A day alone means its beginning, which people may not have meant. */
+export function expiryText({ expiresAtMs }: Pick<Key, 'expiresAtMs'>): string[] {
+  if (expiresAtMs === undefined) return []
+  const asItBegins = expiresAtMs % dayMs === 0 ? ', as that day begins' : ''
+  return [`It ends at ${endText(expiresAtMs)}${asItBegins}.`]
 }
 
 /** Advice about a token that was given on a command line. */
@@ -134,8 +141,9 @@ export function banText({ ban }: Pick<QuotaView, 'ban'>): string {
 }
 
 /** The cause of a ban, in words that follow a colon. */
-export function causeText({ by, strikes }: BanCause): string {
-  return strikes === undefined ? `${by} has banned it` : earnedText(strikes)
+export function causeText({ by, strikes, note }: BanCause): string {
+  if (strikes !== undefined) return earnedText(strikes)
+  return `${by} has banned it${note === undefined ? '' : ` (${note})`}`
 }
 
 function windowText(
