@@ -32,7 +32,8 @@ export function wholeNumber(name: string, text: string, most: number): number {
 export function portOf(
   ...settings: readonly (readonly [name: string, text: string | undefined])[]
 ): number | undefined {
-  const [name, text] = settings.find(([, text]) => text) ?? []
+  // Kubernetes gives each pod such a GATEWAY_PORT if a Service is called `gateway`: it isn't meant for us.
+  const [name, text] = settings.find(([, text = '']) => text && !text.startsWith('tcp://')) ?? []
   return name && text ? wholeNumber(name, text, 65_535) : undefined
 }
 

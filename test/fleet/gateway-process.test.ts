@@ -147,7 +147,11 @@ t.test('an option goes before a variable, and this before the port of the file',
     await gateway.ended
   }
   for (const [args, env, sentence] of [
-    [[], { GATEWAY_PORT: '' }, 'set another port with --admin-port, ADMIN_PORT or admin.port'],
+    [
+      [],
+      { GATEWAY_PORT: 'tcp://10.0.0.7:80', ADMIN_PORT: '' },
+      'set another port with --admin-port, ADMIN_PORT or admin.port',
+    ],
     [['--admin-port=0'], {}, 'set another port with --port, GATEWAY_PORT or listen.port'],
     [['--port', '65536'], {}, '--port must be a whole number from 0 to 65535, got "65536"'],
     [[], { ADMIN_PORT: '80 81' }, 'ADMIN_PORT must be a whole number from 0 to 65535, got "80 81"'],

@@ -276,6 +276,7 @@ t.test('an act is one line of the audit, and a line of each of its keys', async 
   })
   t.match(await run(...skip), { out: '1 key imported. 500 left out: in the store already.\n' })
   t.match(await latest(), { sentence: 'tester imported 1 key (“New”)' })
+  t.match(await runJson('keys', 'show', 'New'), { id: /^\w{12}$/, name: 'New' })
   writeFileSync(imported, 'x,free,X\n', { flag: 'a' })
   t.match(await run(...skip), {
     code: 2,
