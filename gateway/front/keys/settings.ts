@@ -162,7 +162,7 @@ export function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
 }
 
-function requireText(what: string, text: string): void {
+export function requireText(what: string, text: string): void {
   if (isLine(text)) return
   throw new KeyMistake(
     `${what} must be a line of 1 to ${longestText} characters, none of them invisible`,

@@ -1,6 +1,8 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
+import { portOf } from '../../../shared/units.ts'
 import type { AdminAddress } from '../../front/config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { configFile } from '../config/file-text.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
@@ -22,7 +24,7 @@ import { explain } from './help.ts'
 import { explainAll } from './no-command.ts'
 import { NoAnswer } from './no-answer.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
-import type { askGateway } from './running-gateway.ts'
+import type { askGateway, To } from './running-gateway.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 /** Runs one command and prints its answer or its mistakes; returns the exit code. */
@@ -60,13 +62,18 @@ async function runCommand(
   }
   if (operation.where === 'terminal') {
     const values = givenFrom(operation, input, nothing)
-    return tellOf(await operation.say(values, { completionOf }), input, stdout)
+    const planNames = () => plansIn(textOf(input, 'config') ?? configFile(environment), environment)
+    return tellOf(await operation.say(values, { completionOf, planNames }), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
+  const toOf = ({ port, ...admin }: AdminAddress): To => ({
+    address: { ...admin, port: adminPortIn(environment) ?? port },
+    adminToken: environment['ADMIN_TOKEN'],
+  })
   const askOf: AskOf = async (address, endpoint, asked) => {
     const { askGateway } = await import('./running-gateway.ts')
-    return askGateway({ address, adminToken: environment['ADMIN_TOKEN'] }, endpoint, asked)
+    return askGateway(toOf(address), endpoint, asked)
   }
   const askRunning = async (address: AdminAddress) =>
     (await askOf(address, 'GET /admin/config', {})) as RunningConfig
@@ -98,8 +105,8 @@ async function runCommand(
         : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
-      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
+      const options = { sent, heard, signal: surroundings.interrupted() }
+      return followGateway(toOf(config.admin), endpoint, options)
     },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
@@ -181,7 +188,30 @@ type AskOf = (
 const withoutStore =
   'this command needs the store, and its place can’t be read: correct the file first'
 
+/** The plans of a configuration, for a shell, which tells nobody of mistakes. */
+async function plansIn(
+  file: string,
+  environment: Surroundings['environment'],
+): Promise<readonly string[]> {
+  const { readConfig } = await import('../config/load.ts')
+  try {
+    return [...readConfig(file, environment, 'command').config.plans.keys()]
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
+  }
+}
+
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
+
+/** The port of the running gateway for operators, where it isn't that of the file. */
+function adminPortIn(environment: Surroundings['environment']): number | undefined {
+  try {
+    return portOf(['ADMIN_PORT', environment['ADMIN_PORT']])
+  } catch (error) {
+    throw new WrongInput(sentenceOf(error))
+  }
+}
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {

@@ -15,11 +15,14 @@ const words: Readonly<Record<string, string>> = {
   oldTokenUntil: 'end of the old token',
 }
 
-/** The changed members in a line, such as `plan free → pro, limit a minute none → 600`. */
-export function changesText(before: unknown, after: unknown): string {
+/** The changed members in a line, such as `plan free → pro, limit a minute none → 600`; of many things, without their old values. */
+export function changesText(before: unknown, after: unknown, isOfMany = false): string {
   const [old, now] = [flat(before), flat(after)]
   return changedMembers(old, now)
-    .map((name) => `${words[name] ?? name} ${shown(old[name])} → ${shown(now[name])}`)
+    .map((name) => {
+      const from = isOfMany ? '' : `${shown(old[name])} `
+      return `${words[name] ?? name} ${from}→ ${shown(now[name])}`
+    })
     .join(', ')
 }
 

@@ -3,6 +3,7 @@ import type { Noted } from '../../front/records/audit.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
+import { requireText } from '../../front/keys/settings.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
 import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
@@ -81,8 +82,9 @@ export class QuotaDesk {
     return new Map((await this.#quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
   }
 
-  /** Bans a key for a time from now, in place of a ban that runs. */
-  async ban(id: string, forMs: number): Promise<Ban & { name: string }> {
+  /** Bans a key for a time from now, in place of a ban that runs. The audit has the note. */
+  async ban(id: string, forMs: number, note?: string): Promise<Ban & { name: string }> {
+    if (note !== undefined) requireText('the note', note)
     const key = await this.#key(id)
     const untilMs = setEnd(this.#clock() + forMs)
     const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
@@ -94,7 +96,7 @@ export class QuotaDesk {
       what: 'bans.set',
       subject: id,
       before: before ? banView(before) : null,
-      after: banView(ban),
+      after: { ...banView(ban), note },
     })
     return ban
   }

@@ -180,7 +180,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(audit[8], { before: { plan: 'pro', note: 'x' }, after: { plan: 'pro' } })
     t.match(
       (await run('audit', '--limit', '2')).out,
-      /^WHEN +BY +OF +DID\n\S+ \S+Z +admin +keys +imported 2 keys\n.* admin +\w{12} +revoked “/,
+      /^WHEN +BY +OF +DID\n\S+ \S+Z +admin +keys +imported 2 keys \(“One”, “Two”\)\n.* admin +\w{12} +revoked “/,
     )
     t.equal((await ask('GET', '/admin/audit?limit=3&key=' + id)).text.split('"what"').length, 4)
   })

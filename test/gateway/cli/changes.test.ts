@@ -14,7 +14,7 @@ const sentences: readonly (readonly [
   text: string,
 ])[] = [
   ['keys.create', null, { ...mike, account: 'mike' }, 'made “Mike” (plan free, account mike)'],
-  ['keys.import', null, { imported: 12 }, 'imported 12 keys'],
+  ['keys.import', null, { imported: 12 }, 'imported “Mike”, one of 12 keys'],
   ['keys.first', null, { issuer: 'i', count: 1 }, 'made records of 1 new caller of i'],
   [
     'keys.forget',

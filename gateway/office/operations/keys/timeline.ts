@@ -8,6 +8,7 @@ import { minuteMs } from '../../../../shared/windows.ts'
 import type { AuditEntry } from '../../../front/records/audit-store.ts'
 import { changeSentence } from '../change-sentence.ts'
 import type { Context } from '../context.ts'
+import { changesOf } from '../key-changes.ts'
 import { past } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
@@ -82,7 +83,7 @@ export async function timelineOf(
   const minuteOf = (ms: number): number => Math.floor(ms / minuteMs)
   const [refused, ofKey, ofConfig, details] = await Promise.all([
     timeline.list(key.id, minuteOf(fromMs), minuteOf(toMs)),
-    audit.list({ fromMs, toMs, limit: mostChanges, subject: key.id }),
+    changesOf(audit, key, { fromMs, toMs, limit: mostChanges }),
     audit.list({ fromMs, toMs, limit: mostChanges, what: 'config.' }),
     desks().quotas.describe(key),
   ])
@@ -122,7 +123,7 @@ function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute
 
 function changeLine(entry: AuditEntry, name?: string): TimelineLine {
   const { atMs, what, by, before, after } = entry
-  const sentence = `${by} ${changeSentence({ ...entry, name })}`
+  const sentence = `${by} ${changeSentence({ ...entry, name, act: undefined })}`
   return { at: iso(atMs), what, by, sentence, before, after }
 }
 
