@@ -1,6 +1,6 @@
 import t from 'tap'
 import { partsOf, refusedOf } from '../../gateway/office/admin/console/charts/outcomes.ts'
-import { windows as shown } from '../../gateway/front/http/page/windows.ts'
+import { limitsText, limitText, windows as shown } from '../../gateway/front/http/page/windows.ts'
 import { sumsView, type SumsView } from '../../gateway/front/counts/sum-rows.ts'
 import { windows } from '../../shared/windows.ts'
 
@@ -35,4 +35,15 @@ t.test('a chart has a part for each window that has refused, beside minute and d
     'by the day',
     'by the month',
   ])
+})
+
+t.test('limits in words', (t) => {
+  const metered = { limit: 1_000, upTo: '300%' }
+  t.equal(limitText(metered), '1,000, then metered up to 300%')
+  t.equal(limitText('unlimited'), 'unlimited')
+  t.equal(
+    limitsText({ perMinute: 60, perDay: metered }),
+    '60 a minute, 1,000, then metered up to 300% a day',
+  )
+  t.end()
 })

@@ -123,6 +123,15 @@ t.test('the commands on keys', async (t) => {
     })
   })
 
+  t.test('list tells of a plan that there isn’t', async (t) => {
+    const { run } = await commandLine(t, 'file: $DIR/gateway.db')
+    t.match(await run('keys', 'list', '--plan', 'gold'), {
+      code: 0,
+      out: /^No key matches: there is no plan "gold"; there are free, \S.*\.\n?$/,
+    })
+    t.match(await run('keys', 'list', '--plan', 'free'), { out: /^No key matches\.\n?$/ })
+  })
+
   t.test('create warns of a name that another key has', async (t) => {
     const named = ['keys', 'create', '--plan', 'free', '--name']
     const { id } = await runJson(...named, 'Me')
@@ -208,7 +217,7 @@ t.test('the commands on keys', async (t) => {
       out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
     })
     t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
-      out: /^Its limits are now 60 a minute and 1000 a day\.\n/,
+      out: /^Its limits are now 60 a minute and 1,000 a day\.\n/,
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
     t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })

@@ -135,7 +135,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const shown = await runCommand(['quota', 'show', one.key.id, '--config', file], {})
     const { out } = await runCommand(['keys', 'show', one.key.id, '--config', file], {})
     t.match(out, /day: +\d+ of 7,200 used \(plan daily: 200 \+ 7,000 granted\), until 20/)
-    t.match(shown.out, /GRANTED.*\n\S+ +7000 +- +eve +by hand/)
+    t.match(shown.out, /GRANTED.*\n\S+ +7,000 +- +eve +by hand/)
   })
 }
 

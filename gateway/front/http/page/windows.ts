@@ -54,7 +54,7 @@ export function limitText(limit: Limit): string {
   if (typeof limit === 'number') return count(limit)
   if (typeof limit !== 'object' || limit === null) return 'unlimited'
   const most = limit.upTo === 'unlimited' ? 'without end' : `up to ${limit.upTo}`
-  return `${count(limit.limit)}, then metered ${most},`
+  return `${count(limit.limit)}, then metered ${most}`
 }
 
 /** Limits in words, such as "60 a minute, 1,000 a day", without those that are left out. */

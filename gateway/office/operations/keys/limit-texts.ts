@@ -1,22 +1,32 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { windows, type Window } from '../../../../shared/windows.ts'
-import { limitText, type LimitSettings } from '../../../front/limits/limit-settings.ts'
+import {
+  limitText,
+  type LimitSetting,
+  type LimitSettings,
+} from '../../../front/limits/limit-settings.ts'
 import type { KeyStanding } from '../key-standing.ts'
 
-/** A key's own limits, such as `60 a minute, 1000 a day`; empty without any. */
+/** A key's own limits, such as `60 a minute, 1,000 a day`; empty without any. */
 export function ownLimitsText(own: LimitSettings | null | undefined): string {
   return windows
     .flatMap(({ limit, each }) => {
       const setting = own?.[limit]
-      return setting === undefined ? [] : [`${limitText(setting)} ${each}`]
+      return setting === undefined ? [] : [`${shownLimit(setting)} ${each}`]
     })
     .join(', ')
+}
+
+/** A limit for people. */
+export function shownLimit(setting: LimitSetting): string {
+  return typeof setting === 'number' ? withCommas(setting) : limitText(setting)
 }
 
 /** The limits in force, such as `60 a minute and unlimited a day`. */
 export function standingLimitsText(standing: KeyStanding): string {
   return windows
     .filter(({ name }) => standing[name] !== undefined)
-    .map(({ name, each }) => `${standing[name]?.limit ?? 'unlimited'} ${each}`)
+    .map(({ name, each }) => `${shownLimit(standing[name]?.limit ?? 'unlimited')} ${each}`)
     .join(' and ')
 }
 
@@ -29,9 +39,9 @@ export function uselessLimits(standing: KeyStanding): string[] {
       return isTold && limit > limitOf(standing, each)
     })
     if (!longer) return []
-    const word = limit === Infinity ? 'unlimited' : limit
+    const word = limit === Infinity ? 'unlimited' : withCommas(limit)
     return [
-      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${limitOf(standing, longer)}.`,
+      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${withCommas(limitOf(standing, longer))}.`,
     ]
   })
 }

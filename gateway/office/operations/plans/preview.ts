@@ -17,7 +17,7 @@ const listLength = {
 } as const
 
 function limitThen({ each }: Window) {
-  return { kind: limit, value: 'N', help: `the points ${each} then, or unlimited` } as const
+  return { kind: limit, value: 'N', help: `the points ${each} then` } as const
 }
 
 export const previewLimits = operation({

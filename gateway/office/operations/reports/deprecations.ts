@@ -39,7 +39,7 @@ function table(calls: readonly ReportedCalls[]): string {
   if (calls.length === 0) return 'No key has called a deprecated operation.'
   const rows = calls.map((each) => {
     const { key, name, operation, calls, lastMs } = each
-    return [key, name, operation, String(calls), timeText(lastMs), sunsetText(each)]
+    return [key, name, operation, calls, timeText(lastMs), sunsetText(each)]
   })
   return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST', 'SUNSET'], ...rows])
 }

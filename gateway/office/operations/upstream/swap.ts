@@ -4,7 +4,7 @@ import type { SwapDesk } from '../swap-desk.ts'
 import type { Context, Endpoint } from '../context.ts'
 import { anyText, waitTime } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { aligned } from '../table.ts'
+import { aligned, type Cell } from '../table.ts'
 import { percentText } from '../../../front/swaps/judge.ts'
 
 const upstreamName = {
@@ -131,10 +131,10 @@ function swapChange(
 }
 
 function viewText(view: SwapView): string {
-  const row = (name: string, side: SideView): string[] => [
+  const row = (name: string, side: SideView): Cell[] => [
     name,
-    String(side.requests),
-    String(side.failures),
+    side.requests,
+    side.failures,
     percentText(side.failureShare),
     side.p50Ms === null ? '-' : `${side.p50Ms}, ${side.p95Ms} ms`,
   ]
