@@ -10,7 +10,7 @@ import { KeyMistake } from './mistake.ts'
 import { PackedKeys } from './packed-keys.ts'
 import { FirstMistakes, RowMistakes } from './row-mistakes.ts'
 import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
-import { requireSound, type GivenSettings } from './settings.ts'
+import { requireSound, wrongLimit, type GivenSettings } from './settings.ts'
 import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of lines that are read in one go: the gateway serves requests in between. */
@@ -106,7 +106,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     plan: textOf('plan'),
     account: textOf('account'),
     test: testFrom(textOf('test')),
-    limits: byLimit((window) => limit(textOf(window.limit))),
+    limits: byLimit((window) => limitOf(window.limit, textOf(window.limit))),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: textOf('note'),
   }
@@ -184,8 +184,11 @@ function hashFrom(token: string | undefined, sha256: string | undefined): string
   throw new KeyMistake('a row needs either a token or a sha256')
 }
 
-function limit(text: string | undefined): number | 'unlimited' | undefined {
-  return text === undefined || text === 'unlimited' ? text : Number(text)
+function limitOf(name: string, text: string | undefined): number | 'unlimited' | undefined {
+  if (text === undefined || text === 'unlimited') return text
+  const number = Number(text)
+  if (Number.isNaN(number)) throw wrongLimit(name, JSON.stringify(text))
+  return number
 }
 
 function testFrom(text: string | undefined): true | undefined {

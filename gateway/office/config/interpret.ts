@@ -222,13 +222,14 @@ function shareFrom(share: string | number): number {
 function swapFrom({
   to,
   steps,
-  every,
+  for: hold = '5m',
+  every = hold,
   methods,
   back,
 }: NonNullable<CompleteFile['upstreams'][string]['swap']>): SwapSettings {
   return {
     to,
-    steps,
+    steps: steps.map((step) => Number.parseFloat(String(step))),
     everyMs: duration(every),
     methods: methods && withHead(methods),
     back: { ...back, errors: shareFrom(back.errors) },

@@ -1,3 +1,4 @@
+import { overMost } from '../../../shared/commas.ts'
 import type { Config } from '../../front/config/config.ts'
 import { ConfigError } from './config-error.ts'
 import { isDeeper, mostLevels } from './yaml-document.ts'
@@ -60,8 +61,8 @@ export function previewOfSet(text: string, environment: Environment, name: strin
 }
 
 function requireShort(text: string, name: string): void {
-  if (text.length > mostBytes)
-    throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
+  if (text.length <= mostBytes) return
+  throw new ConfigError(`${name} has ${overMost(text.length, 'characters', mostBytes)}`)
 }
 
 /** The configuration from an object of the file's form, as programs give it. */

@@ -9,12 +9,15 @@ import { changedMembers, changesText, membersOf } from './changes-text.ts'
 /** A change, and the name of the key that it is of; `undefined` for a change of something else. With an act, it stands for that. */
 export type NamedChange = Change & Readonly<{ name?: string | undefined; act?: Act | undefined }>
 
+/** The most changed members that a sentence tells; the values before and after are beside it. */
+const mostMembers = 3
+
 /** A change in one sentence behind its author, such as `made “Mike” (plan free, account mike)`. */
 export function changeSentence(change: NamedChange): string {
   const { what, subject, before, after } = change
   const say = sentences[what]
   if (say) return say(factsOf(change))
-  const changes = changesText(before, after)
+  const changes = changesText(before, after, { most: mostMembers })
   return `${what} ${subject}${changes === '' ? '' : `: ${changes}`}`
 }
 
@@ -123,7 +126,7 @@ function whose({ plan, account }: Record<string, unknown>): string {
 }
 
 function list(before: unknown, after: unknown, isOfMany = false): string {
-  const changes = changesText(before, after, isOfMany)
+  const changes = changesText(before, after, { most: mostMembers, isOfMany })
   return changes === '' ? '' : `: ${changes}`
 }
 

@@ -21,7 +21,7 @@ export const now = ofGateway({
     range: {
       kind: liveRange,
       value: 'RANGE',
-      help: 'also the sums of the last 15m or day; with --json, by 5 seconds or by minute',
+      help: 'also the sums of this time; with --json, by 5 seconds (15m) and by minute (day)',
     },
   },
   role: 'read',

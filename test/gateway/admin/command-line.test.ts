@@ -67,7 +67,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const { standing } = json(await ask('GET', `/admin/keys/${id}`)) as { standing: object }
     t.match(page, { keys: [{ id, standing, refusedToday: 0 }], next: null })
     t.match(await run('keys', 'list', '--standing'), {
-      out: /MINUTE +DAY .+ \d+\/300 +\d+\/10000 /s,
+      out: /MINUTE +DAY .+ \d+\/300 +\d+\/10,000 /s,
     })
 
     const quota = json(await ask('GET', `/admin/quota/${id}`))

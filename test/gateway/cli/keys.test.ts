@@ -123,6 +123,15 @@ t.test('the commands on keys', async (t) => {
     })
   })
 
+  t.test('list tells of a plan that there isn’t', async (t) => {
+    const { run } = await commandLine(t, 'file: $DIR/gateway.db')
+    t.match(await run('keys', 'list', '--plan', 'gold'), {
+      code: 0,
+      out: /^No key matches: there is no plan "gold"; there are free, \S.*\.\n?$/,
+    })
+    t.match(await run('keys', 'list', '--plan', 'free'), { out: /^No key matches\.\n?$/ })
+  })
+
   t.test('create warns of a name that another key has', async (t) => {
     const named = ['keys', 'create', '--plan', 'free', '--name']
     const { id } = await runJson(...named, 'Me')

@@ -61,7 +61,7 @@ t.test('importing', async (t) => {
       ['plan,token\nenterprise,new-token-1\n', /^line 2: the plan "enterprise" is custom/],
       [
         'plan,token,perMinute\nfree,new-token-1,many\n',
-        /^line 2: a limit must be a whole number above 0/,
+        /^line 2: perMinute must be a whole number above 0 or "unlimited", got "many"/,
       ],
       ['plan,token,expires\nfree,new-token-1,soon\n', /^line 2: the expiry isn’t a valid date/],
       ['plan,token\nfree,short\n', /^line 2: a token must be 8 to 512/],

@@ -43,9 +43,9 @@ export function uselessLimits(standing: KeyStanding): string[] {
       return isTold && limit > limitOf(standing, each)
     })
     if (!longer) return []
-    const word = limit === Infinity ? 'unlimited' : limit
+    const word = limit === Infinity ? 'unlimited' : withCommas(limit)
     return [
-      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${limitOf(standing, longer)}.`,
+      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${withCommas(limitOf(standing, longer))}.`,
     ]
   })
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -54,8 +55,8 @@ function columnsOf(
     ...windows.map(({ name }): Column => {
       return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
     }),
-    ['ADMITTED TODAY', (key) => String(standing(key)?.admittedToday || '')],
-    ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
+    ['ADMITTED TODAY', (key) => countText(standing(key)?.admittedToday)],
+    ['REFUSED TODAY', (key) => countText(standing(key)?.refusedToday)],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
     ['LAST USED', (_key, uses) => timeText(lastUse(uses))],
@@ -86,6 +87,10 @@ function untilText({ changesAtMs }: InForce, { clock }: Context): string {
 function onlyText({ methods = [], paths = [], addresses = [] }: Key): string {
   const all = [...methods, ...paths, ...addresses].join(' ')
   return all.length > longestOnly ? `${all.slice(0, longestOnly - 1)}…` : all
+}
+
+function countText(count = 0): string {
+  return count === 0 ? '' : withCommas(count)
 }
 
 function dayText(ms: number | undefined): string {

@@ -35,7 +35,7 @@ const expiresAt = {
   kind: end,
   value: 'DATE',
   option: 'expires',
-  help: 'when it ends, such as 2030-12-31 (as that day begins, 00:00 UTC) or 30d',
+  help: 'when it ends; a day means its beginning, 00:00 UTC',
   nullWord: { word: 'never', meaning: 'no end' },
 } as const
 const methods = {

@@ -16,8 +16,7 @@ const listLength = {
 } as const
 
 function limitThen(window: Window) {
-  const help = `the points ${window.each} then, or unlimited`
-  return { kind: limitKind(window), value: 'N', help } as const
+  return { kind: limitKind(window), value: 'N', help: `the points ${window.each} then` } as const
 }
 
 export const previewLimits = operation({

@@ -55,9 +55,9 @@ function windowsText(view: QuotaView, nowMs: number): string {
   const rows = shown.map(({ name }) => {
     const window = view[name]
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
-    const left = view.bannedUntil === null ? text(window.remaining) : '0, banned'
+    const left = view.bannedUntil === null ? (window.remaining ?? '-') : '0, banned'
     const reset = endText(window.reset * 1_000, nowMs)
-    return [name, boundInWords(window), withCommas(window.used), left, reset]
+    return [name, boundInWords(window), window.used, left, reset]
   })
   return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])
 }

@@ -1,4 +1,3 @@
-import { withCommas } from '../../../../shared/commas.ts'
 import { timeText } from '../../../../shared/times.ts'
 import {
   callsCsv,
@@ -45,7 +44,7 @@ function table(calls: readonly ReportedCalls[]): string {
   if (calls.length === 0) return 'No key has called a deprecated operation.'
   const rows = calls.map((each) => {
     const { key, name, operation, calls, lastMs } = each
-    return [key, name, operation, withCommas(calls), timeText(lastMs), sunsetText(each)]
+    return [key, name, operation, calls, timeText(lastMs), sunsetText(each)]
   })
   return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST', 'SUNSET'], ...rows])
 }

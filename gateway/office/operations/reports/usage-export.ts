@@ -42,7 +42,7 @@ export const exportUsage = operation({
     by: {
       kind: by,
       value: 'WHAT',
-      help: 'what a line is about: account, key, route or plan',
+      help: 'what a line is about',
       defaultText: 'account',
     },
     key: textOf('KEY', 'only lines of this key'),

@@ -28,21 +28,21 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
     ${
       !store.reachable &&
       html`<p class="banner bad" role="alert">
-        The store is out of reach of ${store.without.join(', ')}: requests are decided as
+        The store is out of reach of ${store.without.join(', ')}: requests are decided as${' '}
         <code>store.whenUnreachable</code> says, and other gateways aren’t heard.
       </p>`
     }
     ${
       configs.length > 1 &&
       html`<p class="banner" role="status">
-        The gateways go by ${configs.length} different configurations.
+        The gateways go by ${configs.length} different configurations.${' '}
         <a href="#/configuration">See which</a>
       </p>`
     }
     ${refusals.map(
       ({ gateway, mistake }) => html`
         <p class="banner bad" role="alert">
-          ${gateway} refuses its file as it is now: ${mistake}
+          ${gateway} refuses its file as it is now: ${mistake}${' '}
           <a href="#/configuration">See the file</a>
         </p>
       `,
