@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { portOf } from '../../shared/units.ts'
 
 const help = `Sets up what is missing, then runs the animal store and a gateway in front of it until Ctrl-C.
 
@@ -38,8 +37,10 @@ function given() {
 }
 
 /** The gateway reads its ports in the environment. */
-function setPort(option, value, variable) {
+async function setPort(option, value, variable) {
   const { env } = process
+  if (value === undefined && !env[variable]) return
+  const { portOf } = await import('../../shared/units.ts')
   try {
     portOf([option, value], [variable, env[variable]])
   } catch (error) {
@@ -51,8 +52,8 @@ function setPort(option, value, variable) {
 const values = given()
 if (values.help) process.stdout.write(help)
 else {
-  setPort('--port', values.port, 'GATEWAY_PORT')
-  setPort('--admin-port', values['admin-port'], 'ADMIN_PORT')
+  await setPort('--port', values.port, 'GATEWAY_PORT')
+  await setPort('--admin-port', values['admin-port'], 'ADMIN_PORT')
   const { prepareOrExit } = await import('./prepare.mjs')
   const { runServices } = await import('./services.mjs')
   await prepareOrExit()

@@ -14,7 +14,7 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
     ${incidents.map(
       ({ upstream, since, cause }) => html`
         <p class="banner bad" role="alert">
-          ${upstream}: no healthy target since ${time(since)} (${cause}).
+          ${upstream}: no healthy target since ${time(since)} ${`(${cause}). `}
           <a href="#/backends">See the targets</a>
         </p>
       `,
