@@ -1,4 +1,5 @@
 import { oneOf } from './kinds.ts'
+import { argument, valueOf } from './parameters.ts'
 import { ofTerminal } from './operation.ts'
 import { shells } from './shells.ts'
 
@@ -11,13 +12,7 @@ export const completion = ofTerminal({
     'bash: in ~/.bashrc, eval "$(tollgate completion bash)". zsh: in ~/.zshrc behind compinit, eval "$(tollgate completion zsh)". ' +
     'fish: tollgate completion fish > ~/.config/fish/completions/tollgate.fish.',
   parameters: {
-    shell: {
-      kind: oneOf(shells),
-      value: 'SHELL',
-      help: 'bash, zsh or fish',
-      isArgument: true,
-      isRequired: true,
-    },
+    shell: { ...valueOf(oneOf(shells), 'SHELL', 'bash, zsh or fish'), ...argument },
   },
   role: 'read',
   say: async ({ shell }, { completionOf }) => {
