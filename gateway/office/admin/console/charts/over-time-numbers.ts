@@ -1,7 +1,7 @@
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
-import { table } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 import { legendItem } from './scale.ts'
 
@@ -72,11 +72,9 @@ export function numbersOf({ range, rows }: Figures, look: Look): Child {
             name: 'From',
             cell: ([at]: Line) => html`<time>${clockAt(at).slice(0, 5)}</time>`,
           },
-          ...parts.map(({ label }, i) => ({
-            name: label,
-            isNumber: true,
-            cell: ([, values]: Line) => text(values[i] ?? 0),
-          })),
+          ...parts.map(({ label }, i) =>
+            numeric(label, ([, values]: Line) => text(values[i] ?? 0)),
+          ),
         ],
         [...valuesBy(line, rows, look)].sort(([a], [b]) => b - a),
         ([at]) => at,

@@ -4,7 +4,7 @@ import { ago } from '../times.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText, windows } from '../../../../front/http/page/windows.ts'
-import { aged, facts, table, time } from '../page-parts.ts'
+import { aged, facts, numeric, table, time } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
@@ -94,11 +94,7 @@ export function deprecatedOf(calls: readonly CallsView[]): Child {
           cell: ({ operation }: CallsView) =>
             html`<a href="#/deprecations"><code>${operation}</code></a>`,
         },
-        {
-          name: 'Calls',
-          isNumber: true,
-          cell: ({ calls: times }: CallsView) => count(times),
-        },
+        numeric('Calls', ({ calls: times }: CallsView) => count(times)),
         { name: 'Last', cell: ({ last }: CallsView) => time(last) },
       ],
       calls,
