@@ -163,20 +163,7 @@ export type AskDesk = <Name extends DeskQuestion>(
 ) => Promise<ReturnType<ConfigDesk[Name]>>
 
 /** The questions that can come from another thread. */
-export const deskQuestions = [
-  'read',
-  'check',
-  'adopt',
-  'faultLines',
-  'withNames',
-  'view',
-  'writtenView',
-  'saysSave',
-  'edit',
-  'lostVariables',
-] as const satisfies readonly (keyof ConfigDesk)[]
-
-export type DeskQuestion = (typeof deskQuestions)[number]
+export type DeskQuestion = Exclude<keyof ConfigDesk, 'inForce'>
 
 /** Asks a desk in this thread. */
 export function askHere(desk: ConfigDesk): AskDesk {
