@@ -1,5 +1,6 @@
 import { isLoopback } from '../../../../shared/serve.ts'
 import { Ranges } from '../../../front/http/address.ts'
+import type { Path } from '../mistake.ts'
 import {
   list,
   mistake,
@@ -41,17 +42,22 @@ function isOneHost(one: unknown, other: unknown): boolean {
   return first === second
 }
 
-export function* proxyRemarks(file: Section, quote: Quote): Generator<Remark> {
-  for (const [i, range] of list(file['trustedProxies']).entries()) {
-    const written = text(range)
-    if (written === undefined) continue
-    try {
-      new Ranges([written])
-    } catch {
-      const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
-      const setting = ['trustedProxies', i] as const
-      yield mistake(setting, `${expected}, got "${quote(setting)}"`)
-    }
+/** Each of a list is an address, or a range of them. */
+export function* rangeRemarks(at: Path, ranges: unknown, quote: Quote): Generator<Remark> {
+  for (const [i, range] of list(ranges).entries()) {
+    const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
+    const setting = [...at, i]
+    if (!isRange(range)) yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+  }
+}
+
+/** Whether something that is a text is a range. */
+export function isRange(range: unknown): boolean {
+  try {
+    if (typeof range === 'string') new Ranges([range])
+    return true
+  } catch {
+    return false
   }
 }
 

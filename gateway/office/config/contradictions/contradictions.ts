@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../document.ts'
 import type { Mistake, Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
-import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
+import { addressRemarks, originRemarks, rangeRemarks } from './addresses.ts'
 import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
@@ -87,7 +87,7 @@ export function contradictionsIn(
     ...deprecationRemarks(file, quote, soundEntries),
     ...jwtRemarks(file, quote, world.files),
     ...noticeRemarks(file, quote),
-    ...proxyRemarks(file, quote),
+    ...rangeRemarks(['trustedProxies'], file['trustedProxies'], quote),
     ...originRemarks(file, quote),
   ]
   return [...ofRoutes, ...remarks.map(at)]

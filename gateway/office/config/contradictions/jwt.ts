@@ -37,7 +37,6 @@ export function* jwtRemarks(
       const outgoing = {
         at: [...at, 'keys'],
         url: source,
-        allowAt: [...at, 'allow'],
         allow,
         what: 'keys are fetched there',
         plainly: 'only this machine, and addresses in allow, are asked',

@@ -29,7 +29,6 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
     const outgoing = {
       at: [...at, 'to'],
       url,
-      allowAt: [...at, 'allow'],
       allow,
       fault: earlier === undefined ? undefined : `is that of notices[${earlier}]`,
       what: 'notices go there',

@@ -6,13 +6,14 @@ import {
   whyInternal,
 } from '../../../front/http/networks.ts'
 import type { Path } from '../mistake.ts'
+import { isRange, rangeRemarks } from './addresses.ts'
 import { list, mistake, text, type Quote, type Remark } from './remarks.ts'
 
 /** A URL that the gateway itself asks, and the addresses outside the internet that it may lead to. */
 export type Outgoing = Readonly<{
   at: Path
   url: unknown
-  allowAt: Path
+  /** The ranges of the setting `allow` beside it. */
   allow: unknown
   /** Why the URL must not be had besides. */
   fault?: string | undefined
@@ -25,14 +26,9 @@ export type Outgoing = Readonly<{
 
 /** The URL is encrypted, or leads to this machine or to where its entry allows it. */
 export function* outgoingRemarks(outgoing: Outgoing, quote: Quote): Generator<Remark> {
-  const { at, url: written, allowAt, allow, fault } = outgoing
-  const ranges: string[] = []
-  for (const [i, range] of list(allow).entries()) {
-    const path = [...allowAt, i]
-    const wrong = rangeFault(range)
-    if (wrong !== undefined) yield mistake(path, `${wrong}, got "${quote(path)}"`)
-    else if (typeof range === 'string') ranges.push(range)
-  }
+  const { at, url: written, allow, fault } = outgoing
+  yield* rangeRemarks([...at.slice(0, -1), 'allow'], allow, quote)
+  const ranges = list(allow).flatMap((range) => (isRange(range) ? (text(range) ?? []) : []))
   const to = text(written)
   if (to === undefined || !URL.canParse(to)) return
   const url = new URL(to)
@@ -41,15 +37,6 @@ export function* outgoingRemarks(outgoing: Outgoing, quote: Quote): Generator<Re
   // The value of a variable is never shown, so nothing made of it is.
   const isShown = !quote(at).includes('${')
   yield mistake(at, isShown ? why : why.replaceAll(unbracketed(url.hostname), 'ADDRESS'))
-}
-
-function rangeFault(range: unknown): string | undefined {
-  try {
-    if (typeof range === 'string') new Ranges([range])
-    return undefined
-  } catch {
-    return 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
-  }
 }
 
 function urlFault(

@@ -1,6 +1,6 @@
 import type { Path } from '../mistake.ts'
 import { pathPattern } from '../settings/values.ts'
-import { methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { methodRemarks, pathFault, planSections, type KnownEntry } from './entries.ts'
 import {
   list,
   mistake,
@@ -21,14 +21,8 @@ export function* restrictionRemarks(
   entries: readonly KnownEntry[] | undefined,
 ): Generator<Remark> {
   const routed = entries && coveredPaths(file, entries)
-  for (const [name, plan] of Object.entries(section(file['plans']))) {
-    const setting = ['plans', name]
-    yield* requestRemarks(setting, section(plan), quote, routed)
-    for (const [operation, requests] of Object.entries(section(section(plan)['operations']))) {
-      const at = [...setting, 'operations', operation]
-      yield* requestRemarks(at, section(requests), quote, routed)
-    }
-  }
+  for (const [at, requests] of planSections(file))
+    yield* requestRemarks(at, requests, quote, routed)
 }
 
 /** The methods and paths of a plan, or of one of its operations. */
@@ -48,20 +42,6 @@ function* requestRemarks(
     else if (routed && !routed.some((each) => canMeet(each, written))) {
       yield warning(at, `is covered by no route: ${quote(at)}`)
     }
-  }
-}
-
-function* methodRemarks(
-  setting: Path,
-  methods: readonly unknown[],
-  quote: Quote,
-): Generator<Remark> {
-  for (const [i, method] of methods.entries()) {
-    const path = [...setting, i]
-    const written = text(method)
-    const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
-    const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
-    if (fault !== undefined) yield mistake(path, fault)
   }
 }
 
