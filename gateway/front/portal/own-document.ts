@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config, PortalSettings } from '../config/config.ts'
 import { keyPaths } from '../http/own-paths.ts'
-import { list, section, type Section } from '../../../shared/sections.ts'
+import { list, section, type Section } from '../http/page/sections.ts'
 
 /** An OpenAPI document of the gateway's own operations and answers. */
 const file = new URL('own.openapi.json', import.meta.url)
