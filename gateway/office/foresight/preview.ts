@@ -31,25 +31,10 @@ export type Peaks = Readonly<
 >
 
 /** A quota that the change would have refused. */
-export type HitQuota = Peaks &
-  Readonly<{
-    quota: string
-    /** Its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan. */
-    key: string
-    name: string
-    account: string | undefined
-    keys: number
-    plan: string
-    /** The number of days on which it was used. */
-    days: number
-    daysHit: readonly string[]
-    /** Whether its next request would be refused, if the change were in force now. */
-    refusedNow: boolean
-  }>
+export type HitQuota = ReturnType<typeof hitView>
 
 /** A quota that a raised limit has refused. */
-export type RefusedQuota = Omit<HitQuota, 'daysHit' | 'refusedNow'> &
-  Readonly<{ daysRefused: readonly string[]; refused: Readonly<ByName<number>> }>
+export type RefusedQuota = ReturnType<typeof refusedView>
 
 /** The effect that a change of a plan would have had in some days. */
 export type PlanPreview = Readonly<{
@@ -153,17 +138,21 @@ function viewOf(plan: Plan | 'variable' | undefined): LimitsView | null {
 /** The plan of a preview, and the windows that it shows. */
 type Shown = Readonly<{ plan: string; shown: readonly Window[] }>
 
-function hitView(seen: HeldQuota, about: Shown, without: ReadonlySet<string>): HitQuota {
+function hitView(seen: HeldQuota, about: Shown, without: ReadonlySet<string>) {
   const daysHit = seen.dates.map(dayText).sort()
   return { ...quotaView(seen, about), daysHit, refusedNow: without.has(seen.planned.quota) }
 }
 
-function refusedView(seen: HeldQuota, about: Shown): RefusedQuota {
+function refusedView(seen: HeldQuota, about: Shown) {
   const numbers = about.shown.map(({ name }) => [name, seen.refused[name]])
   const refused = Object.fromEntries(numbers) as ByName<number>
   return { ...quotaView(seen, about), daysRefused: seen.dates.map(dayText).sort(), refused }
 }
 
+/**
+ * A quota with its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan, and `days` that
+ * of the days on which it was used.
+ */
 function quotaView({ planned, days, most }: HeldQuota, { plan, shown }: Shown) {
   const { quota, key, name, account, keys } = planned
   const peaks = Object.fromEntries(
