@@ -1,32 +1,18 @@
-import { logLevels, type LogSettings, type LogTarget } from '../shared/log.ts'
+import { logLevels, type LogTarget } from '../shared/log.ts'
 import { isLoopback } from '../shared/serve.ts'
 import { secretFault } from '../shared/signature.ts'
-import {
-  adminTokensFrom,
-  guessableWarnings,
-  roleWarnings,
-  type AdminTokens,
-} from './office/admin/token.ts'
+import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { configFile } from './office/config/file-text.ts'
-import { readConfig, type Loaded } from './office/config/load.ts'
+import { readConfig } from './office/config/load.ts'
 
 /** The settings of a process of the gateway. */
-export type ProcessSettings = Readonly<{
-  /** The configuration file, and what it says. */
-  file: string
-  loaded: Loaded
-  /** The values that the configuration's `${NAME}` may have. */
-  environment: NodeJS.ProcessEnv
-  /** Shared with the backend. */
-  secret: string | undefined
-  tokens: AdminTokens
-  /** The weaknesses of the tokens. */
-  warnings: readonly string[]
-  log: Pick<LogSettings, 'level' | 'target'>
-}>
+export type ProcessSettings = ReturnType<typeof settingsFrom>
 
-/** The settings of a process by its environment. Throws if one of them is no good. */
-export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget): ProcessSettings {
+/**
+ * The settings of a process by its environment, which has the values that the configuration's `${NAME}` may have. Throws if
+ * one of them is no good.
+ */
+export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget) {
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
   const fault = secretFault(secret)
   if (fault) throw new Error(fault)
@@ -34,6 +20,7 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget):
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
+  /** The configuration file, and what it says. */
   const file = configFile(environment)
   const loaded = readConfig(file, environment)
   const { host } = loaded.config.admin
@@ -42,6 +29,7 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget):
       `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
     )
   }
+  /** The weaknesses of the tokens. */
   const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
   return { file, loaded, environment, secret, tokens, warnings, log: { level, target } }
 }
