@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import { byName, configsInForce, inForceText, toldApart } from '../../front/fleet/in-force.ts'
 import type { FleetState, SeenMember } from '../../front/fleet/store.ts'
 
@@ -7,7 +8,7 @@ export function fleetView(fleet: FleetState) {
   const { members, silent, differSinceMs } = state
   return {
     summary: `${inForceText(state)}.`,
-    differSinceAt: differSinceMs === undefined ? null : iso(differSinceMs),
+    differSinceAt: iso(differSinceMs) ?? null,
     inForce: inForceView(state),
     /** Gateways of another version, which tell nothing about themselves. */
     anotherVersion: silent,
@@ -42,8 +43,4 @@ function memberView({ config, pid, worker, address, ...member }: SeenMember) {
       ? { hash: config.hash, sinceAt: iso(config.sinceMs), refuses: config.refusal ?? null }
       : null,
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Noted } from '../../front/records/audit.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
@@ -226,8 +227,4 @@ export class QuotaDesk {
     if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
     return stored.key
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

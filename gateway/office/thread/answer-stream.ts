@@ -83,8 +83,7 @@ class Pieces extends Readable {
   }
 
   #send(piece: Buffer): void {
-    this.#stall = setTimeout(() => this.destroy(), stalledMs)
-    this.#stall.unref()
+    this.#stall = setTimeout(() => this.destroy(), stalledMs).unref()
     this.push(piece)
   }
 }

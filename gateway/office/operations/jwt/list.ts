@@ -1,5 +1,5 @@
 import { printable } from '../../../../shared/printable.ts'
-import { timeText } from '../../../../shared/times.ts'
+import { iso, timeText } from '../../../../shared/times.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { aligned } from '../table.ts'
 
@@ -24,8 +24,7 @@ export const listIssuers = ofGateway({
         keys: keySet.keys ?? null,
         /** The others of its set, and why. */
         leftOut: keySet.leftOut,
-        fetchedAt:
-          keySet.fetchedAtMs === undefined ? null : new Date(keySet.fetchedAtMs).toISOString(),
+        fetchedAt: iso(keySet.fetchedAtMs) ?? null,
         failure: keySet.failure ?? null,
       })),
     ),
