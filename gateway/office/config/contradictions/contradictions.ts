@@ -16,8 +16,7 @@ import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
 import { section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
-import { operationRemarks } from './operations.ts'
-import { restrictionRemarks } from './restrictions.ts'
+import { operationRemarks, restrictionRemarks } from './restrictions.ts'
 import {
   cookieRemarks,
   headerRemarks,

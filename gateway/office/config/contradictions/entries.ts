@@ -3,6 +3,7 @@ import { decoded, pathExpression, plainTarget } from '../../../front/http/paths.
 import { methodsOf } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
+import { pathPattern } from '../settings/values.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 /** The parts of an entry of `routes` that no variable decides. */
@@ -74,6 +75,14 @@ export function* methodRemarks(
     const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
     if (fault !== undefined) yield mistake(path, fault)
   }
+}
+
+const paths = new RegExp(pathPattern)
+
+/** A path that keeps the rule of its setting; `undefined` for what else a file says there, and what a variable decides. */
+export function pathIn(value: unknown): string | undefined {
+  const written = text(value)
+  return written !== undefined && paths.test(written) ? written : undefined
 }
 
 /** Why no request can have a path; `undefined` if it can. `quoted` gives the text that messages quote. */

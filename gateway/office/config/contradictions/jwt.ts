@@ -2,7 +2,7 @@ import { keysFrom } from '../../../front/jwt/key-set.ts'
 import { defaultPrefix } from '../../../front/jwt/settings.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
-import { outgoingRemarks } from './outgoing.ts'
+import { outgoingRemarks } from './addresses.ts'
 import {
   list,
   mistake,

@@ -1,7 +1,7 @@
 import { areSecrets, areShort } from '../../notices/signature.ts'
 import { isMasked } from '../mask.ts'
 import type { Path } from '../mistake.ts'
-import { outgoingRemarks } from './outgoing.ts'
+import { outgoingRemarks } from './addresses.ts'
 import {
   list,
   mistake,
