@@ -70,7 +70,7 @@ async function acquireAll(
     /** Finds the callers of tokens that are no keys. */
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     /** Gives the points of a request back that no backend has answered. */
-    unanswered(record: RequestRecord) {
+    unanswered: (record: RequestRecord): void => {
       const { caller, standing } = record
       if (!caller || !standing) return
       record.isGivenBack = true

@@ -5,6 +5,7 @@ import { guarded, requireAllowed } from '../../front/http/guarded-lookup.ts'
 import { isThisMachine, unbracketed } from '../../front/http/networks.ts'
 import type { NoticeSettings } from '../../front/config/config.ts'
 import type { Notice } from '../../front/records/notice.ts'
+import { firstMessage } from '../../../shared/first-message.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
 import { signaturesOf } from './signature.ts'
 
@@ -52,7 +53,7 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
     return { isDelivered, isGone: status === goneStatus, status, ...why, ...wish, ms: ms() }
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError'
-    const why = isLate ? `no answer within ${tryMs / 1_000} s` : sentenceOf(error)
+    const why = isLate ? `no answer within ${tryMs / 1_000} s` : firstMessage(error)
     return { isDelivered: false, isGone: false, why, ms: ms() }
   }
 }
@@ -103,11 +104,4 @@ function headersFor(
     'webhook-timestamp': String(seconds),
     'webhook-signature': signaturesOf(secrets, { id, seconds, body }),
   }
-}
-
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // Several addresses were tried, each with an error of its own.
-  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
-  return first === undefined ? error.message : sentenceOf(first)
 }

@@ -17,18 +17,13 @@ export function changeSentence(change: NamedChange): string {
   return `${what} ${subject}${changes === '' ? '' : `: ${changes}`}`
 }
 
-type Facts = Readonly<{
-  subject: string
-  /** The name of the key, or its id. */
-  key: string
-  old: Record<string, unknown>
-  now: Record<string, unknown>
-}>
+type Facts = ReturnType<typeof factsOf>
 
-function factsOf({ subject, before, after, name }: NamedChange): Facts {
+function factsOf({ subject, before, after, name }: NamedChange) {
   const [old, now] = [membersOf(before), membersOf(after)]
-  // A change of the key itself has the name of its time.
-  return { subject, key: `“${text(now['name'] ?? old['name'] ?? name) || subject}”`, old, now }
+  // The name of the key, or its id. A change of the key itself has the name of its time.
+  const key = `“${text(now['name'] ?? old['name'] ?? name) || subject}”`
+  return { subject, key, old, now }
 }
 
 const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
