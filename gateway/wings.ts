@@ -10,7 +10,7 @@ export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &
   }>
 
 /** The parts of a gateway: what its callers touch, and what its operators use. */
-export type Wings = Awaited<ReturnType<typeof openWings>>
+export type Wings = Readonly<Awaited<ReturnType<typeof openWings>>>
 
 /** Opens both wings. They meet here, in the process and in the plugin. */
 export async function openWings(options: WingsOptions) {

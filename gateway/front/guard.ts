@@ -72,7 +72,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
 type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
 
 /** What one configuration makes of the routes of an app. */
-type Generation = Awaited<ReturnType<typeof openGeneration>>
+type Generation = Readonly<Awaited<ReturnType<typeof openGeneration>>>
 
 async function openGeneration(app: FastifyInstance, options: GuardOptions) {
   const { config, front, sign, clock, isAlone = false } = options

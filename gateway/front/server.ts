@@ -57,7 +57,7 @@ const noRouteAtAll = {
 }
 
 /** An app that was built from one configuration, with its requests under way. */
-type Generation = Awaited<ReturnType<typeof build>>
+type Generation = Readonly<Awaited<ReturnType<typeof build>>>
 
 /**
  * The front as a server of its own. A change of the configuration builds a new app, which gets all new requests.

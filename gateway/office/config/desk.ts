@@ -12,7 +12,7 @@ import { visit } from 'yaml'
 import { yamlDocument } from './yaml-document.ts'
 
 /** A configuration without mistakes, as data: a gateway puts it in force. */
-export type Candidate = ReturnType<ConfigDesk['read']>
+export type Candidate = Readonly<ReturnType<ConfigDesk['read']>>
 
 /** The configuration in force, and its text. */
 type InForce = Preview & Pick<Loaded, 'config' | 'text'>

@@ -37,7 +37,7 @@ export type HitQuota = ReturnType<typeof hitView>
 export type RefusedQuota = ReturnType<typeof refusedView>
 
 /** The effect that a change of a plan would have had in some days. */
-export type PlanPreview = Awaited<ReturnType<typeof previewPlan>>
+export type PlanPreview = Readonly<Awaited<ReturnType<typeof previewPlan>>>
 
 export type PreviewStores = Readonly<{
   keys: KeyStore
