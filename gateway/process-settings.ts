@@ -1,42 +1,26 @@
-import { logLevels, type LogSettings, type LogTarget } from '../shared/log.ts'
-import { isLoopback, type Place } from '../shared/serve.ts'
+import { logLevels, type LogTarget } from '../shared/log.ts'
+import { isLoopback } from '../shared/serve.ts'
 import { secretFault } from '../shared/signature.ts'
 import { portOf } from '../shared/units.ts'
-import {
-  adminTokensFrom,
-  guessableWarnings,
-  roleWarnings,
-  type AdminTokens,
-} from './office/admin/token.ts'
+import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { configFile } from './office/config/file-text.ts'
-import { readConfig, type Loaded } from './office/config/load.ts'
+import { readConfig } from './office/config/load.ts'
 
 /** The settings of a process of the gateway. */
-export type ProcessSettings = Readonly<{
-  /** The configuration file, and what it says. */
-  file: string
-  loaded: Loaded
-  /** Where it listens: ports that its options or its environment name go before those of the file. */
-  places: Readonly<Record<'listen' | 'admin', Place>>
-  /** The values that the configuration's `${NAME}` may have. */
-  environment: NodeJS.ProcessEnv
-  /** Shared with the backend. */
-  secret: string | undefined
-  tokens: AdminTokens
-  /** The weaknesses of the tokens. */
-  warnings: readonly string[]
-  log: Pick<LogSettings, 'level' | 'target'>
-}>
+export type ProcessSettings = ReturnType<typeof settingsFrom>
 
 /** The options by which a process is told its ports. */
 export const portOptions = { port: { type: 'string' }, 'admin-port': { type: 'string' } } as const
 
-/** The settings of a process by its environment and its options. Throws if one of them is no good. */
+/**
+ * The settings of a process by its options and its environment, which has the values that the configuration's `${NAME}` may
+ * have. Throws if one of them is no good.
+ */
 export function settingsFrom(
   environment: NodeJS.ProcessEnv,
   target: LogTarget,
   options: Readonly<{ [Name in keyof typeof portOptions]?: string | undefined }> = {},
-): ProcessSettings {
+) {
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
   const { GATEWAY_PORT, ADMIN_PORT } = environment
   const port = portOf(['--port', options.port], ['GATEWAY_PORT', GATEWAY_PORT])
@@ -47,6 +31,7 @@ export function settingsFrom(
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
+  /** The configuration file, and what it says. */
   const file = configFile(environment)
   const loaded = readConfig(file, environment)
   const { listen, admin } = loaded.config
@@ -56,7 +41,9 @@ export function settingsFrom(
       `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
     )
   }
+  /** The weaknesses of the tokens. */
   const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
+  /** Ports that options or environment name go before those of the file. */
   const places = {
     listen: { host: listen.host, port: port ?? listen.port },
     admin: { host, port: adminPort ?? admin.port },

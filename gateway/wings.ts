@@ -1,6 +1,6 @@
-import { openFront, type Front, type FrontOptions } from './front/front.ts'
+import { openFront, type FrontOptions } from './front/front.ts'
 import { checkFor } from './office/compare/swap-check.ts'
-import { openOffice, type Office, type OfficeOptions } from './office/office.ts'
+import { openOffice, type OfficeOptions } from './office/office.ts'
 
 export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &
   OfficeOptions &
@@ -10,20 +10,16 @@ export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &
   }>
 
 /** The parts of a gateway: what its callers touch, and what its operators use. */
-export type Wings = Readonly<{
-  front: Front
-  office: Office
-  /** Closes both, after the last request. */
-  close: () => Promise<void>
-}>
+export type Wings = Readonly<Awaited<ReturnType<typeof openWings>>>
 
 /** Opens both wings. They meet here, in the process and in the plugin. */
-export async function openWings(options: WingsOptions): Promise<Wings> {
+export async function openWings(options: WingsOptions) {
   const front = await openFront({ ...options, checkSwap: checkFor(options.secret) })
   const office = openOffice(front, options)
   return {
     front,
     office,
+    /** Closes both, after the last request. */
     async close() {
       await office.close()
       await front.close()

@@ -39,8 +39,7 @@ export class FileWatch {
   #lookSoon(): void {
     if (this.#isClosed) return
     const next = (): void => this.#lookSoon()
-    this.#timer = setTimeout(() => void this.#tell().finally(next), this.#options.everyMs)
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.#tell().finally(next), this.#options.everyMs).unref()
   }
 
   async #tell(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { Server as TcpServer, type Socket } from 'node:net'
+import type { Log } from './log.ts'
 import { answerOn } from './node/linger.ts'
 import { connectionEvent } from './tls/server.ts'
 import { within } from './within.ts'
@@ -19,11 +20,7 @@ export type Place = Readonly<{ host: string; port: number }> | Readonly<{ path: 
 /** A Fastify app, or anything that listens and closes like one. */
 export type Served = Readonly<{
   server: Server
-  log: Readonly<{
-    info: (about: object, message: string) => void
-    warn: (about: object, message: string) => void
-    error: (about: object, message: string) => void
-  }>
+  log: Log
   listen(place: Place): Promise<string>
   close(): Promise<unknown>
 }>

@@ -23,9 +23,16 @@ export function waitText(ms: number, nowMs: number): string {
   return `${toSecond(endMs).slice(isToday ? 11 : 0)} UTC (${span})`
 }
 
+/** A moment for programs, in ISO 8601. */
+export function iso(ms: number): string
+export function iso(ms: number | undefined): string | undefined
+export function iso(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
+}
+
 /** The end of something for programs, in ISO 8601, rounded up to the second that people and headers are told. */
 export function endIso(ms: number): string {
-  return new Date(endOf(ms)).toISOString()
+  return iso(endOf(ms))
 }
 
 function endOf(ms: number): number {
@@ -33,7 +40,7 @@ function endOf(ms: number): number {
 }
 
 function toSecond(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+  return iso(ms).slice(0, 19).replace('T', ' ')
 }
 
 /** A span of time in its two largest units, to the nearest minute from one on, such as `45 s`, `4 min` or `5 h 18 min`. */

@@ -12,21 +12,8 @@ import type { Opening } from './opening.ts'
 import { noterFor } from './records/audit.ts'
 import { EarnedBans } from './records/earned-bans.ts'
 
-/** The callers, with what they have used up. */
-export type Callers = Readonly<{
-  directory: KeyDirectory
-  /** Those whose keys are known elsewhere, and who vouches for them. */
-  outsideCallers: OutsideCallers
-  issuers: Issuers
-  quotas: Quotas
-  strangers: Strangers
-  earnedBans: EarnedBans
-  /** Has a ban hold for the tokens of other accounts that are in memory, too. */
-  spreadBan: (banned: Asker) => void
-}>
-
-/** Opens all that knows callers, and the tunnels that end with them. */
-export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tunnels }> {
+/** Opens all that knows callers, with what they have used up, and the tunnels that end with them. */
+export function openCallers(opening: Opening) {
   const { config, stores, meters, listening, clock, log, closers } = opening
   const records = outsideRecords(opening)
   const directory = openDirectory(opening, records, () => quotas.nowMs)
@@ -68,6 +55,7 @@ export function openCallers(opening: Opening): Callers & Readonly<{ tunnels: Tun
     missing: (key, err) => log.error({ key, err }, 'a ban is missing in the audit'),
   })
   closers.add(() => earnedBans.close())
+  /** Has a ban hold for the tokens of other accounts that are in memory, too. */
   const spreadBan = ({ id, quota }: Asker): void => {
     for (const other of directory.outsideQuotasOf(id)) {
       copyBan(stores.quota, id, quota, other).catch((err: unknown) =>
@@ -114,11 +102,8 @@ function outsideRecords({ stores, clock, log, closers }: Opening): OutsideRecord
   return records
 }
 
-function openOutside(
-  opening: Opening,
-  directory: KeyDirectory,
-  records: OutsideRecords,
-): Pick<Callers, 'outsideCallers' | 'issuers'> {
+/** Opens those whose keys are known elsewhere, and who vouches for them. */
+function openOutside(opening: Opening, directory: KeyDirectory, records: OutsideRecords) {
   const { stores, meters, clock, log, closers } = opening
   const outsideCallers = new OutsideCallers({
     store: stores.keys,

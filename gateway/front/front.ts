@@ -4,15 +4,13 @@ import type { Log } from '../../shared/log.ts'
 import { collectorTrouble } from '../../shared/spans/open.ts'
 import { Certificates } from './certificates.ts'
 import type { Config } from './config/config.ts'
-import { openCallers, type Callers } from './callers.ts'
-import { openCounts, type RequestCounts } from './counts/request-counts.ts'
+import { openCallers } from './callers.ts'
+import { openCounts } from './counts/request-counts.ts'
 import { Meters } from './counts/meters.ts'
 import { OwnMember } from './fleet/own-member.ts'
-import type { Member } from './fleet/store.ts'
 import type { Opening } from './opening.ts'
 import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
-import type { Tunnels } from './forwarding/tunnels.ts'
 import type { FrontListener, Listening } from './listener.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores } from './stores/open.ts'
@@ -33,35 +31,11 @@ export type FrontOptions = Readonly<{
   log: Log
 }>
 
-/** The ways to backends. */
-type Backends = Readonly<{
-  upstreams: Upstreams
-  swaps: Swaps
-  tunnels: Tunnels
-  onlooker: OnlookerSlot
-  /** The ways of spans to collectors. */
-  exporters: Exporters
-}>
-
 /** The parts that requests touch and that outlive a configuration: stores, callers, counters, connections to backends. */
-export type Front = Callers &
-  RequestCounts &
-  Backends &
-  Readonly<{
-    stores: Stores
-    /** The TLS files of addresses and upstreams. */
-    certificates: Certificates
-    self: OwnMember
-    /** The line of this process for the fleet. */
-    member: () => Member
-    /** Tells the events of the front to somebody, from now on. */
-    listen: (listener: FrontListener) => void
-    /** Closes everything, after the last request. */
-    close: () => Promise<void>
-  }>
+export type Front = Readonly<Awaited<ReturnType<typeof openFront>>>
 
 /** Opens all parts. Waits for a store a short time, and starts without it, too. */
-export async function openFront(options: FrontOptions): Promise<Front> {
+export async function openFront(options: FrontOptions) {
   const { config, stores: providedStores, clock, log } = options
   const { self = new OwnMember({ name: config.name, clock }) } = options
   const closers = new Closers()
@@ -107,17 +81,22 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     ...backends,
     tunnels,
     stores,
+    /** The TLS files of addresses and upstreams. */
     certificates,
     self,
+    /** The line of this process for the fleet. */
     member,
-    listen(listener) {
+    /** Tells the events of the front to somebody, from now on. */
+    listen(listener: FrontListener): void {
       listening.by = listener
     },
+    /** Closes everything, after the last request. */
     close: () => closers.close(),
   }
 }
 
-function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunnels'> {
+/** Opens the ways to backends, and those of spans to collectors. */
+function openBackends(opening: Opening, check: CheckSide) {
   const { stores, meters, certificates, member, listening, trouble, log, closers } = opening
   const { id, name } = member()
   const exporters = new Exporters({
@@ -158,5 +137,6 @@ function openBackends(opening: Opening, check: CheckSide): Omit<Backends, 'tunne
   closers.add(() => upstreams.close())
   // First: a swap takes no step while its upstreams close.
   closers.add(() => swaps.close())
-  return { exporters, swaps, upstreams, onlooker: { current: undefined } }
+  const onlooker: OnlookerSlot = { current: undefined }
+  return { exporters, swaps, upstreams, onlooker }
 }

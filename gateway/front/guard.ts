@@ -16,7 +16,7 @@ import { ownAnswers } from './portal/endpoints.ts'
 import { replaceable, type RouteStages } from './replaceable-stages.ts'
 import { settingsOf } from './route-config.ts'
 import { Stages, type GuardedSettings } from './route-stages.ts'
-import { addRoutes, type RouteOptions } from './routes.ts'
+import { addRoutes } from './routes.ts'
 import { inOrder } from './way.ts'
 
 /** The guard of an app whose routes stay. */
@@ -100,16 +100,9 @@ const noteError: onErrorHookHandler = (request, _reply, _error, done) => {
 type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
 
 /** What one configuration makes of the routes of an app. */
-type Generation = Readonly<{
-  config: Config
-  stages: Stages
-  routes: Omit<RouteOptions, 'isAlone'>
-  underWay: UnderWay | undefined
-  /** Ends it, after its last request. */
-  close: () => void
-}>
+type Generation = Readonly<Awaited<ReturnType<typeof openGeneration>>>
 
-async function openGeneration(app: FastifyInstance, options: GuardOptions): Promise<Generation> {
+async function openGeneration(app: FastifyInstance, options: GuardOptions) {
   const { config, front, sign, clock, isAlone = false } = options
   await front.swaps.prepare(config)
   const underWay = isAlone ? options.underWay : new UnderWay()
@@ -117,6 +110,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions): Prom
   const { from } = config.keys
   const tokenOf = tokenSource({ from, keyOf: options.keyOf, longest: opened.outside?.longest })
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
+  // It is closed after its last request.
   const { upstreams, trustedProxies, unanswered, close } = opened
   const { tunnels, onlooker, meters } = front
   const withheld = ownKeyHeaders(from)

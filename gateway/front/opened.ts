@@ -2,17 +2,14 @@ import type { FastifyInstance, onSendHookHandler } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import type { TellEnd } from '../../shared/service.ts'
 import type { Sign } from '../../shared/signature.ts'
-import type { Ranges } from './http/address.ts'
 import type { Config } from './config/config.ts'
 import type { Front } from './front.ts'
 import type { KeyOf } from './http/token-source.ts'
-import type { OutsideFinder } from './keys/outside-callers.ts'
 import { oneOf } from './keys/outside-finders.ts'
 import type { OwnCallers } from './keys/own-callers.ts'
 import type { RequestRecord } from './request-record.ts'
 import { proxiesTrustedBy } from './stranger.ts'
 import type { Upstream } from './forwarding/upstream.ts'
-import type { Tracer } from './traces/tracer.ts'
 import type { UnderWay } from './forwarding/under-way.ts'
 
 export type GuardOptions = Readonly<{
@@ -38,20 +35,10 @@ export type GuardOptions = Readonly<{
 }>
 
 /** The parts that the routes of one configuration share, until it closes them. */
-export type Opened = Readonly<{
-  upstreams: ReadonlyMap<string, Upstream>
-  tracer: Tracer | undefined
-  /** `undefined` in an app that has `trustProxy`. */
-  trustedProxies: Ranges | undefined
-  /** Finds the callers of tokens that are no keys. */
-  outside: OutsideFinder | undefined
-  /** Gives the points of a request back that no backend has answered. */
-  unanswered: (record: RequestRecord) => void
-  close: () => void
-}>
+export type Opened = Awaited<ReturnType<typeof open>>
 
 /** Opens the parts that one configuration needs, all or none. */
-export async function open(app: FastifyInstance, options: GuardOptions): Promise<Opened> {
+export async function open(app: FastifyInstance, options: GuardOptions) {
   const releases: (() => void)[] = []
   const close = (): void => releases.splice(0).forEach((release) => release())
   try {
@@ -67,7 +54,7 @@ async function acquireAll(
   app: FastifyInstance,
   { config, front, ownCallers, isAlone = false }: GuardOptions,
   releases: (() => void)[],
-): Promise<Omit<Opened, 'close'>> {
+) {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
   if (traced) releases.push(traced.release)
   const upstreams = new Map<string, Upstream>()
@@ -80,9 +67,12 @@ async function acquireAll(
   return {
     upstreams,
     tracer: traced?.tracer,
+    /** `undefined` in an app that has `trustProxy`. */
     trustedProxies: proxiesTrustedBy(app, config),
+    /** Finds the callers of tokens that are no keys. */
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
-    unanswered(record) {
+    /** Gives the points of a request back that no backend has answered. */
+    unanswered: (record: RequestRecord): void => {
       const { caller, stand } = record
       if (!caller || !stand) return
       record.isGivenBack = true

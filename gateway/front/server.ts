@@ -57,13 +57,7 @@ const noRouteAtAll = {
 }
 
 /** An app that was built from one configuration, with its requests under way. */
-type Generation = Readonly<{
-  app: FastifyInstance
-  config: Config
-  underWay: UnderWay
-  trustedProxies: Ranges
-  refuseMalformed: Malformed
-}>
+type Generation = Readonly<Awaited<ReturnType<typeof build>>>
 
 /**
  * The front as a server of its own. A change of the configuration builds a new app, which gets all new requests.
@@ -190,7 +184,7 @@ async function warmUp({ stores: { keys, quota }, quotas }: Front): Promise<void>
   }
 }
 
-async function build(options: FrontServerOptions): Promise<Generation> {
+async function build(options: FrontServerOptions) {
   const { front, config, logSettings, secret, clock } = options
   const trustedProxies = new Ranges(config.trustedProxies)
   const refuseMalformed = malformedRefuser(front, config, trustedProxies)

@@ -32,24 +32,7 @@ export type OfficeOptions = Readonly<{
 }>
 
 /** The parts of a running gateway that operators use and that outlive one question of theirs. */
-export type Office = Readonly<{
-  /** Warnings about the store. */
-  storeWarnings: StoreWarnings
-  /** The latest sums of the whole fleet. */
-  live: Watching
-  /** The part of this process in comparisons with a would-be backend. */
-  mirrors: Mirrors
-  comparisons: Comparisons
-  /** Events for receivers outside. */
-  notices: Notices
-  /** Warnings of certificates that end soon. */
-  certificateEnds: CertificateEnds
-  /** The records of callers from outside that nobody uses. */
-  unusedCallers: UnusedCallers
-  /** Goes by another configuration from now on. */
-  change: (config: Config) => void
-  close: () => Promise<void>
-}>
+export type Office = ReturnType<typeof openOffice>
 
 /** A gateway, as its office sees it. */
 export type OperatedGateway = Readonly<{
@@ -60,13 +43,15 @@ export type OperatedGateway = Readonly<{
 }>
 
 /** Opens the office of a front, and listens to its events. */
-export function openOffice(front: Front, options: OfficeOptions): Office {
+export function openOffice(front: Front, options: OfficeOptions) {
   const { config, siblings, hasOwnCallers = false, clock, log } = options
   const { stores, self, member } = front
   const closers = new Closers()
+  /** Warnings about the store. */
   const storeWarnings = new StoreWarnings({ stores, clock, log })
   closers.add(() => storeWarnings.close())
   const targets = () => targetFigures(front.upstreams.all)
+  /** Events for receivers outside. */
   const notices = new Notices({
     stores,
     config,
@@ -78,6 +63,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     log,
   })
   closers.add(() => notices.close())
+  /** Warnings of certificates that end soon. */
   const certificateEnds = new CertificateEnds({
     certificates: front.certificates,
     tell: (end) => notices.certificateEnds(end),
@@ -90,6 +76,7 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
   closers.add(answerForRefusals(stores.questions, refusals))
   const ledger = ledgerKeeper(front, options)
   closers.add(() => ledger.stop())
+  /** The latest sums of the whole fleet. */
   const live = new Watching({
     counts: front.liveCounts,
     recentRefusals: front.recentRefusals,
@@ -101,11 +88,13 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
   })
   closers.add(() => live.close())
+  /** The part of this process in comparisons with a would-be backend. */
   const mirrors = new Mirrors({ config, self: member, onlooker: front.onlooker })
   closers.add(() => mirrors.end())
   const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
   closers.add(() => comparisons.stop())
   let hasIssuers = config.jwt.length > 0
+  /** The records of callers from outside that nobody uses. */
   const unusedCallers = new UnusedCallers({
     stores,
     self: { id: member().id, name: self.name },
@@ -123,7 +112,8 @@ export function openOffice(front: Front, options: OfficeOptions): Office {
     notices,
     certificateEnds,
     unusedCallers,
-    change(config) {
+    /** Goes by another configuration from now on. */
+    change(config: Config) {
       hasIssuers = config.jwt.length > 0
       mirrors.change(config)
       notices.change(config)

@@ -45,8 +45,7 @@ export class UnusedCallers {
     const about = self.name
     this.#lease = new Lease({ fleet: stores.fleet, name: 'unused-callers', holder: self.id, about })
     this.#nextAtMs = clock() + firstMs
-    this.#timer = setInterval(() => this.beginIfDue(), tickMs)
-    this.#timer.unref()
+    this.#timer = setInterval(() => this.beginIfDue(), tickMs).unref()
   }
 
   /** Begins a look if it is time for one. */

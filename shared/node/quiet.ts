@@ -43,8 +43,7 @@ export function closeQuietConnections(server: Server, everyMs = 1_000): QuietCon
     socket.once('close', () => open.delete(limited))
   })
   server.once('listening', () => {
-    const timer = setInterval(look, everyMs)
-    timer.unref()
+    const timer = setInterval(look, everyMs).unref()
     server.once('close', () => clearInterval(timer))
   })
   return {

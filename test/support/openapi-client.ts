@@ -1,4 +1,4 @@
-import { section, list, type Section } from '../../shared/sections.ts'
+import { section, list, type Section } from '../../gateway/front/http/page/sections.ts'
 
 /** What an operation takes. */
 export type Given = Readonly<{

@@ -66,8 +66,7 @@ export class HealthWatch {
 
   #checkIn(milliseconds: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#check(), Math.max(0, milliseconds))
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.#check(), Math.max(0, milliseconds)).unref()
   }
 
   async #check(): Promise<void> {

@@ -17,16 +17,12 @@ export type TunnelsOptions = Readonly<{
 
 /** Ends the WebSockets of keys that are revoked, disabled, expired or banned, because no further request is refused. */
 export class Tunnels {
-  readonly #directory: KeyDirectory
-  readonly #quotas: TunnelsOptions['quotas']
-  readonly #clock: Clock
+  readonly #options: TunnelsOptions
   readonly #open = new Set<Tunnel>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ directory, quotas, clock }: TunnelsOptions) {
-    this.#directory = directory
-    this.#quotas = quotas
-    this.#clock = clock
+  constructor(options: TunnelsOptions) {
+    this.#options = options
   }
 
   /** Watches a tunnel until the returned function is called. */
@@ -55,10 +51,10 @@ export class Tunnels {
   }
 
   async #check({ caller, cut }: Tunnel): Promise<void> {
-    const current = await this.#directory.current(caller)
+    const { directory, quotas, clock } = this.#options
+    const current = await directory.current(caller)
     if (current === 'unavailable') return
-    const mayStay =
-      current !== 'unknown' && current.isValidAt(this.#clock()) && !this.#quotas.isBanned(caller)
+    const mayStay = current !== 'unknown' && current.isValidAt(clock()) && !quotas.isBanned(caller)
     if (!mayStay) cut()
   }
 }

@@ -1,16 +1,35 @@
-import type { lookup as systemLookup, LookupAddress } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { lookup as systemLookup, type LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Client } from 'undici'
 import { plainAddress, Ranges } from './address.ts'
-import { whyInternal } from './networks.ts'
+import { isThisMachine, unbracketed, whyInternal } from './networks.ts'
 
 /** The addresses outside the internet that may be asked, and whether in plain http: then they alone may be. */
 export type AddressRules = Readonly<{ allow: readonly string[]; isPlain?: boolean }>
+
+/** A client of a URL that the gateway itself asks, by its rules of addresses, and the path to ask there. */
+export function guardedClient(
+  url: string,
+  rules: AddressRules,
+  connectMs: number,
+  lookup = systemLookup,
+) {
+  const { origin, hostname, pathname, search } = new URL(url)
+  const host = unbracketed(hostname)
+  const isOwn = isThisMachine(hostname)
+  if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, rules)
+  const client = new Client(origin, {
+    allowH2: false,
+    connect: { timeout: connectMs, ...(isOwn ? {} : { lookup: guarded(lookup, rules) }) },
+  })
+  return { client, path: pathname + search }
+}
 
 /**
  * The look-up of a name that gives allowed addresses only. Connections are made to what it gives, so a name can't lead
  * elsewhere after it was checked.
  */
-export function guarded(lookup: typeof systemLookup, rules: AddressRules): LookupFunction {
+function guarded(lookup: typeof systemLookup, rules: AddressRules): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, [])
@@ -40,7 +59,7 @@ function give(
 }
 
 /** The addresses of a host to which requests may go; throws a sentence if there is none. */
-export function requireAllowed(
+function requireAllowed(
   addresses: readonly string[],
   host: string,
   { allow, isPlain = false }: AddressRules,

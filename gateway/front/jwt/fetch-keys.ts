@@ -1,9 +1,5 @@
 import { withCommas } from '../../../shared/commas.ts'
-import { lookup } from 'node:dns'
-import { isIP } from 'node:net'
-import { Client } from 'undici'
-import { guarded, requireAllowed } from '../http/guarded-lookup.ts'
-import { isThisMachine, unbracketed } from '../http/networks.ts'
+import { guardedClient } from '../http/guarded-lookup.ts'
 
 const mostMs = 5_000
 const mostBytes = 2 ** 20
@@ -16,20 +12,13 @@ export async function fetchKeys(
   { url, allow }: KeysAddress,
   stopped: AbortSignal,
 ): Promise<string> {
-  const { origin, protocol, hostname, pathname, search } = new URL(url)
-  const host = unbracketed(hostname)
-  const isOwn = isThisMachine(hostname)
-  const rules = { allow, isPlain: protocol === 'http:' }
-  if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, rules)
+  const rules = { allow, isPlain: new URL(url).protocol === 'http:' }
   const late = AbortSignal.timeout(mostMs)
-  const client = new Client(origin, {
-    allowH2: false,
-    connect: { timeout: mostMs, ...(isOwn ? {} : { lookup: guarded(lookup, rules) }) },
-  })
+  const { client, path } = guardedClient(url, rules, mostMs)
   try {
     const { statusCode, body } = await client.request({
       method: 'GET',
-      path: pathname + search,
+      path,
       headers: { accept: 'application/jwk-set+json, application/json', 'user-agent': 'tollgate' },
       signal: AbortSignal.any([stopped, late]),
     })

@@ -1,4 +1,5 @@
 import { jsonFrom } from '../../../shared/json.ts'
+import { section } from '../http/page/sections.ts'
 import { verifyingKey, type VerifyingKey } from './key.ts'
 
 /** The most members of a set. */
@@ -21,7 +22,7 @@ export function keysFrom(text: string): KeySet {
   const keyByText = new Map<string, VerifyingKey>()
   const leftOut: LeftOut[] = []
   for (const member of members) {
-    const jwk = isObject(member) ? member : {}
+    const jwk = section(member)
     const key = verifyingKey(jwk)
     const { kid } = jwk
     if (typeof key !== 'string') keyByText.set(key.text, key)
@@ -33,11 +34,7 @@ export function keysFrom(text: string): KeySet {
 function membersOf(text: string): readonly unknown[] {
   const value = jsonFrom(text, bounds)
   if (value === undefined) throw new Error(`it isn’t JSON, or has over ${bounds.names} names`)
-  const keys = isObject(value) ? value['keys'] : undefined
+  const { keys } = section(value)
   if (!Array.isArray(keys)) throw new Error('it isn’t a key set: an object with a list of keys')
   return keys as unknown[]
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

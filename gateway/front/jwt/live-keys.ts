@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { firstMessage } from '../../../shared/first-message.ts'
 import { within } from '../../../shared/within.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { fits, type VerifyingKey } from './key.ts'
@@ -131,7 +132,7 @@ export class LiveKeys {
     this.#fetching = undefined
     if (this.#stop.signal.aborted) return
     const wasFailing = this.#failure !== undefined
-    this.#failure = error === undefined ? undefined : sentenceOf(error)
+    this.#failure = error === undefined ? undefined : firstMessage(error)
     if (this.#failure !== undefined && !wasFailing) {
       this.#options.trouble(new Error(this.#failure, { cause: error }))
     } else if (wasFailing && error === undefined) this.#options.trouble(undefined)
@@ -139,11 +140,4 @@ export class LiveKeys {
     const afterMs = error === undefined ? fetchEveryMs : againAfterMs
     this.#timer = setTimeout(() => void this.fetch(), afterMs).unref()
   }
-}
-
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // Several addresses were tried, each with an error of its own.
-  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
-  return first === undefined ? error.message : sentenceOf(first)
 }

@@ -56,18 +56,10 @@ export type DeskOptions = Readonly<{
 
 /** The operations on keys, for the command line and the admin API. */
 export class KeyDesk {
-  readonly #store: KeyStore
-  readonly #plans: ReadonlyMap<string, Plan>
-  readonly #clock: Clock
-  readonly #quota: QuotaStore | undefined
-  readonly #noted: Noted
+  readonly #options: DeskOptions
 
-  constructor({ store, plans, clock, quota, noted = unnoted }: DeskOptions) {
-    this.#noted = noted
-    this.#quota = quota
-    this.#store = store
-    this.#plans = plans
-    this.#clock = clock
+  constructor(options: DeskOptions) {
+    this.#options = options
   }
 
   async create(settings: KeySettings): Promise<Issued> {
@@ -95,18 +87,18 @@ export class KeyDesk {
   }
 
   #issue(settings: KeySettings): Issued {
-    requireSound(settings, this.#plans)
-    requireFuture(settings.expiresAtMs, this.#clock())
+    requireSound(settings, this.#options.plans)
+    requireFuture(settings.expiresAtMs, this.#options.clock())
     const id = newKeyId()
     const token = newToken(id)
-    const createdAtMs = this.#clock()
+    const createdAtMs = this.#options.clock()
     const cap = changedCap({}, settings, createdAtMs)
     const key = { ...settings, cap, id, createdAtMs, secrets: [{ hash: hashOf(token) }] }
     return { key, token }
   }
 
   async #add(keys: readonly Key[]): Promise<void> {
-    const { clash } = await this.#store.add(await sortedBy(keys, ({ id }) => id))
+    const { clash } = await this.#options.store.add(await sortedBy(keys, ({ id }) => id))
     if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
     const act = { id: newKeyId(), names: firstNames(keys) }
     for (const [i, key] of keys.entries()) {
@@ -122,13 +114,13 @@ export class KeyDesk {
     progress?: (written: number, total: number) => void,
     ways: Pick<ImportOptions, 'isDryRun' | 'skipsStored'> = {},
   ): Promise<Imported> {
-    const [store, plans, nowMs] = [this.#store, this.#plans, this.#clock()]
+    const [store, plans, nowMs] = [this.#options.store, this.#options.plans, this.#options.clock()]
     const imported = await importKeys(text, { ...ways, store, plans, nowMs }, progress)
     const { keys, names } = imported
     if (ways.isDryRun || keys === 0) return imported
     // Its keys have no lines of their own: their time leads from each of them to this one.
     const after = { imported: keys, names, createdAt: new Date(nowMs).toISOString() }
-    await this.#noted({ what: 'keys.import', subject: 'keys', before: null, after })
+    await this.#options.noted?.({ what: 'keys.import', subject: 'keys', before: null, after })
     return imported
   }
 
@@ -137,27 +129,27 @@ export class KeyDesk {
   }
 
   list(): AsyncIterable<Key> {
-    return this.#store.list()
+    return this.#options.store.list()
   }
 
   /** A page of the wanted keys, in the order of names. */
   page(query: Omit<PageQuery, 'nowMs'>): Promise<KeyPage> {
-    return this.#store.page({ ...query, nowMs: this.#clock() })
+    return this.#options.store.page({ ...query, nowMs: this.#options.clock() })
   }
 
   /** Finds the key with an id, a token, or a name that no other key has. */
   find(reference: string): Promise<ResolvedKey> {
-    return resolveKey(this.#store, reference)
+    return resolveKey(this.#options.store, reference)
   }
 
   /** Warns of keys that have a name already: commands can't name one of them by it any more. */
   sameNameWarnings(name: string): Promise<readonly string[]> {
-    return sameNameWarnings(this.#store, name)
+    return sameNameWarnings(this.#options.store, name)
   }
 
   /** The key of a token, in any state; the token may have been rotated out. Messages don't repeat it. */
   holderOf(token: string): Promise<TokenHolder> {
-    return holderOf(this.#store, token, this.#clock())
+    return holderOf(this.#options.store, token, this.#options.clock())
   }
 
   /** All keys of an account, by name, revoked ones included. */
@@ -196,13 +188,13 @@ export class KeyDesk {
       if ('plan' in changes || ends.plan !== undefined) requireOwn(key, 'plan')
       if ('account' in changes) requireOwn(key, 'account')
       if (changesNothing) return key
-      const nowMs = this.#clock()
+      const nowMs = this.#options.clock()
       const changed = changedKey(key, changes, ends, nowMs)
       // The plan and the account of a caller from outside come with its tokens: they may fit no longer.
       const isOutside = key.kind !== undefined
       const cap = isOutside && !('cap' in changes) ? undefined : changed.cap
       for (const { plan, limits } of settingsFrom(changed, nowMs)) {
-        requireSound({ ...changed, plan, limits, cap }, isOutside ? undefined : this.#plans)
+        requireSound({ ...changed, plan, limits, cap }, isOutside ? undefined : this.#options.plans)
       }
       requireFuture(changes.expiresAtMs, nowMs)
       requireEnds(changed, ends, nowMs)
@@ -213,7 +205,10 @@ export class KeyDesk {
 
   /** The end of a key for good. */
   revoking(): KeyEdit {
-    const change = (key: Key): Key => ({ ...key, revokedAtMs: key.revokedAtMs ?? this.#clock() })
+    const change = (key: Key): Key => ({
+      ...key,
+      revokedAtMs: key.revokedAtMs ?? this.#options.clock(),
+    })
     return { what: 'keys.revoke', change }
   }
 
@@ -233,7 +228,7 @@ export class KeyDesk {
       return edit.change(key)
     }
     const after = await this.#edit(id, { ...edit, change })
-    if (this.#quota) await moveBan(this.#quota, id, before, quotaOf(after))
+    if (this.#options.quota) await moveBan(this.#options.quota, id, before, quotaOf(after))
     return after
   }
 
@@ -247,7 +242,7 @@ export class KeyDesk {
     require: (key: Key, nowMs: number) => void = () => undefined,
   ): Promise<Issued> {
     const token = newToken(id)
-    const now = this.#clock()
+    const now = this.#options.clock()
     const change = (key: Key): Key => {
       requireAlive(key)
       requireOwn(key, 'token')
@@ -259,7 +254,7 @@ export class KeyDesk {
   }
 
   async #read(id: string): Promise<StoredKey> {
-    const stored = await this.#store.get(id)
+    const stored = await this.#options.store.get(id)
     if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
     return stored
   }
@@ -269,7 +264,7 @@ export class KeyDesk {
       const { key, version } = await this.#read(id)
       const changed = change(key)
       if (changed === key) return key
-      if (await this.#store.replace(touched(changed), version)) {
+      if (await this.#options.store.replace(touched(changed), version)) {
         await this.#note(what, key, changed, act)
         return changed
       }
@@ -277,9 +272,9 @@ export class KeyDesk {
     throw new KeyMistake(`the key "${id}" is being changed by others; try again`, 'conflict')
   }
 
-  #note(what: string, before: Key | null, after: Key, act?: Act): Promise<void> {
-    const now = this.#clock()
-    return this.#noted({
+  async #note(what: string, before: Key | null, after: Key, act?: Act): Promise<void> {
+    const now = this.#options.clock()
+    await this.#options.noted?.({
       what,
       subject: after.id,
       before: before && keyView(before, now),
@@ -288,5 +283,3 @@ export class KeyDesk {
     })
   }
 }
-
-const unnoted: Noted = () => Promise.resolve()

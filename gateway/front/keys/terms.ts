@@ -55,19 +55,13 @@ export type PlanSettings = Readonly<{
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {
-  readonly #plans: ReadonlyMap<string, Plan>
-  readonly #bans: BanSettings
-  readonly #nearPercents: readonly number[]
-  readonly #lenience: Lenience
+  readonly #settings: PlanSettings
   /** Shared by the keys of a plan without settings of their own. */
   readonly #termsByPlan = new Map<string, Terms>()
   readonly #termsByCaller = new WeakMap<Caller, Terms>()
 
-  constructor({ plans, bans, nearPercents, lenience = strict }: PlanSettings) {
-    this.#plans = plans
-    this.#bans = bans
-    this.#nearPercents = nearPercents
-    this.#lenience = lenience
+  constructor(settings: PlanSettings) {
+    this.#settings = settings
   }
 
   /** The terms of a caller; `undefined` if the configuration has no limits for it. */
@@ -82,21 +76,22 @@ export class ConfiguredPlans {
   }
 
   #terms({ id, plan: name }: Caller, overrides: KeyOverrides = {}): Terms | undefined {
-    const plan = this.#plans.get(name)
+    const { plans, bans: settings, nearPercents, lenience = strict } = this.#settings
+    const plan = plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
-    const bans = plan.bans ? banRules(this.#bans, limits) : undefined
+    const bans = plan.bans ? banRules(settings, limits) : undefined
     const shadow = plan.shadow && shadowBeside(plan.shadow, overrides.limits)
-    const ofPlan = restriction({ methods: plan.methods, paths: plan.paths }, this.#lenience)
+    const ofPlan = restriction({ methods: plan.methods, paths: plan.paths }, lenience)
     const forbids = bothOf(
       ofPlan && ((...request) => ofPlan(...request) && 'plan'),
-      restriction(overrides, this.#lenience),
+      restriction(overrides, lenience),
     )
     const included = effectiveIncluded(plan, overrides.limits)
-    const near = nearEnds(this.#nearPercents, limits, included)
+    const near = nearEnds(nearPercents, limits, included)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
-    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap }, this.#lenience)
+    const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap }, lenience)
     const recorded = recordedWith(limits, shadow?.limits)
     return Object.freeze({
       ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },

@@ -1,4 +1,4 @@
-import { endIso } from '../../../shared/times.ts'
+import { endIso, iso } from '../../../shared/times.ts'
 import { lastUse, markOf, type KeyInUse } from './last-use-store.ts'
 import type { LimitSettings } from '../limits/limit-settings.ts'
 import type { Key, KeyState, Secret } from './key.ts'
@@ -21,12 +21,12 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
   const { kind, issuer, subject } = key
   const { plan, limits } = settingsAt(key, nowMs)
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
-  const until = time(temporaryLimits?.untilMs)
+  const until = iso(temporaryLimits?.untilMs)
   return {
     id,
     name,
     plan,
-    until: time(temporaryPlan?.untilMs),
+    until: iso(temporaryPlan?.untilMs),
     state: stateOf(key, nowMs),
     account,
     test: test || undefined,
@@ -37,8 +37,8 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
         ? { plan: key.plan, limits: hasLimits(key.limits) ? key.limits : null }
         : undefined,
     createdAt: iso(key.createdAtMs),
-    expiresAt: time(key.expiresAtMs),
-    revokedAt: time(key.revokedAtMs),
+    expiresAt: iso(key.expiresAtMs),
+    revokedAt: iso(key.revokedAtMs),
     methods,
     paths,
     addresses,
@@ -47,7 +47,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     issuer,
     subject,
     bannedUntil: bannedUntilMs === undefined ? undefined : endIso(bannedUntilMs),
-    oldTokenUntil: time(oldSecretOf(key, nowMs)?.untilMs),
+    oldTokenUntil: iso(oldSecretOf(key, nowMs)?.untilMs),
     ...(inUse && usesView(inUse, nowMs)),
   }
 }
@@ -61,8 +61,8 @@ function hasLimits(limits: LimitSettings | undefined): boolean {
 function usesView(inUse: KeyInUse, nowMs: number) {
   const old = oldTokenOf(inUse, nowMs)
   return {
-    lastUsedAt: time(lastUse(inUse.uses)) ?? null,
-    ...(old && { oldToken: { until: iso(old.untilMs), lastUsedAt: time(old.lastUsedMs) ?? null } }),
+    lastUsedAt: iso(lastUse(inUse.uses)) ?? null,
+    ...(old && { oldToken: { until: iso(old.untilMs), lastUsedAt: iso(old.lastUsedMs) ?? null } }),
   }
 }
 
@@ -84,12 +84,4 @@ export function stateOf(key: Key, nowMs: number): KeyState {
   if (key.revokedAtMs !== undefined) return 'revoked'
   if (key.disabled) return 'disabled'
   return (key.expiresAtMs ?? Infinity) <= nowMs ? 'expired' : 'active'
-}
-
-function time(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : iso(ms)
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -3,7 +3,15 @@ import { deprecationFinder } from '../config/deprecations.ts'
 import { gatewayPathFinder, type GatewayPath } from './gateway-path.ts'
 import { KeySchemes } from './key-schemes.ts'
 import { addNeeded, ownDocument } from './own-document.ts'
-import { list, section, stepFor, stepOf, targetOf, type Section } from '../../../shared/sections.ts'
+import {
+  list,
+  operationsOf,
+  section,
+  stepFor,
+  stepOf,
+  targetOf,
+  type Section,
+} from '../http/page/sections.ts'
 
 /** The members of a path that are operations. */
 const methods = 'get put post delete options head patch trace query'.split(' ')
@@ -39,11 +47,11 @@ export function callersDocument(config: Config, portal: PortalSettings, prefix: 
   for (const [path, value] of Object.entries(paths)) {
     for (const item of itemsOf(document, value)) {
       delete item['servers']
-      for (const [method, operation] of operationsOf(item)) amend(operation, method, path)
+      for (const [method, operation] of operationsOf(item, methods)) amend(operation, method, path)
     }
   }
   const added = own.items.filter(([path]) => !Object.hasOwn(paths, path))
-  for (const [, operation] of added.flatMap(([, item]) => operationsOf(item))) {
+  for (const [, operation] of added.flatMap(([, item]) => operationsOf(item, methods))) {
     operation['security'] = keys.required([])
     // A tag that alone is described would stand before all others.
     if (document['tags'] === undefined) delete operation['tags']
@@ -94,14 +102,6 @@ function* itemsOf(document: Section, value: unknown): Generator<Section> {
     if (typeof $ref !== 'string') return
     item = section(targetOf(document, $ref))
   }
-}
-
-function operationsOf(item: Section): (readonly [method: string, operation: Section])[] {
-  const named = methods.map((method) => [method.toUpperCase(), item[method]] as const)
-  return [...named, ...Object.entries(section(item['additionalOperations']))].flatMap(
-    ([method, operation]) =>
-      operation === undefined ? [] : [[method, section(operation)] as const],
-  )
 }
 
 function withTags(tags: unknown, more: readonly unknown[]): readonly unknown[] | undefined {

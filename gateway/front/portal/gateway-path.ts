@@ -1,7 +1,7 @@
 import type { Route } from '../config/config.ts'
 import { fixedPart } from '../http/paths.ts'
 import { pathFinder } from '../http/path-finder.ts'
-import { list, section } from '../../../shared/sections.ts'
+import { list, section } from '../http/page/sections.ts'
 
 /** Finds the path at this gateway of a path in a document, by the servers that the document has for it. */
 export type GatewayPath = (path: string, servers: unknown) => string

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { authorization } from '../http/key-header.ts'
-import { list, section, type Section } from '../../../shared/sections.ts'
+import { list, section, type Section } from '../http/page/sections.ts'
 import { keyHeaderOf } from './terms.ts'
 
 /** The headers in which keys come. */

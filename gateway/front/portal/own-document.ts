@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config, PortalSettings } from '../config/config.ts'
 import { keyPaths } from '../http/own-paths.ts'
-import { list, section, type Section } from '../../../shared/sections.ts'
+import { list, section, type Section } from '../http/page/sections.ts'
 
 /** An OpenAPI document of the gateway's own operations and answers. */
 const file = new URL('own.openapi.json', import.meta.url)
@@ -10,36 +10,31 @@ const file = new URL('own.openapi.json', import.meta.url)
 const names = /"\w*Gateway\w*"/g
 
 /** The parts of the gateway's own document, with names that the operator's doesn't have. */
-export type OwnDocument = Readonly<{
-  /** The operations that the configuration has, by their paths. */
-  items: readonly (readonly [path: string, item: Section])[]
-  /** The answers that each operation of the API may get from the gateway, by their statuses. */
-  answers: Section
-  tags: readonly unknown[]
-  /** The name and the security scheme of a key. */
-  key: readonly [name: string, scheme: unknown]
-  components: Section
-}>
+export type OwnDocument = ReturnType<typeof ownDocument>
 
 /** The own document beside that of the operator, in the same version of OpenAPI. */
 export function ownDocument(
   { quotaPath, usagePath }: Pick<Config, 'quotaPath' | 'usagePath'>,
   { document, canRotate }: PortalSettings,
   version: unknown,
-): OwnDocument {
+) {
   const own = read(document, String(version).startsWith('3.0'))
   const components = section(own['components'])
+  /** The name and the security scheme of a key. */
   const [key = ['', {}] as const] = Object.entries(section(components['securitySchemes']))
   const places: Readonly<Record<string, string | undefined>> = {
     '/v1/quota': quotaPath,
     '/v1/usage': usagePath,
     [keyPaths.rotate]: canRotate ? keyPaths.rotate : undefined,
   }
+  /** The operations that the configuration has, by their paths. */
   const items = Object.entries(section(own['paths'])).flatMap(([name, item]) => {
     const path = places[name]
     return path === undefined ? [] : [[path, section(item)] as const]
   })
-  return { items, answers: section(own['x-answers']), tags: list(own['tags']), key, components }
+  /** The answers that each operation of the API may get from the gateway, by their statuses. */
+  const answers = section(own['x-answers'])
+  return { items, answers, tags: list(own['tags']), key, components }
 }
 
 /** Adds the own components that a value refers to, and those that these need. */

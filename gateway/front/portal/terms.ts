@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import type { Config, PortalSettings, Route } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { longWindows, type LimitName } from '../../../shared/windows.ts'
@@ -80,14 +81,10 @@ function deprecationView(deprecation: Deprecation) {
   return {
     operation,
     since: iso(sinceMs),
-    sunset: sunsetMs === undefined ? null : iso(sunsetMs),
+    sunset: iso(sunsetMs) ?? null,
     replacement: replacement ?? null,
     docs: docs ?? null,
     afterSunset,
     brownouts: brownouts.map(({ fromMs, toMs }) => ({ from: iso(fromMs), to: iso(toMs) })),
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

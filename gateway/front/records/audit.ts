@@ -60,8 +60,7 @@ export function logChanges(
       isPolling = false
     }
   }
-  const timer = setInterval(() => void poll(), pollEveryMs)
-  timer.unref()
+  const timer = setInterval(() => void poll(), pollEveryMs).unref()
   void poll()
   return () => clearInterval(timer)
 }

@@ -1,5 +1,5 @@
 import { withCommas } from '../../../shared/commas.ts'
-import { endText, timeText } from '../../../shared/times.ts'
+import { endText, iso, timeText } from '../../../shared/times.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { SwapProgress } from './progress.ts'
 import { percentText } from './judge.ts'
@@ -117,8 +117,4 @@ function nextText({ state, missing, after, dueMs = 0, nowMs }: Facts, anew: stri
   if (missing > 0)
     return `the next step comes after ${endText(dueMs, nowMs)} and ${asked} to the new side`
   return `the next step comes at ${endText(dueMs, nowMs)}`
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -17,29 +17,24 @@ export type TracerOptions = Readonly<{
 
 /** Traces the requests of one configuration: each that its caller traces, and a share of those without a `traceparent`. */
 export class Tracer {
-  readonly #spans: SpanSink
-  readonly #sample: number
-  readonly #hash: string
-  readonly #hold: TracerOptions['hold']
-  readonly #newSpanId = (): string => this.#spans.newSpanId()
+  readonly #options: TracerOptions
+  readonly #newSpanId = (): string => this.#options.spans.newSpanId()
 
-  constructor({ spans, sample, hash, hold }: TracerOptions) {
-    this.#spans = spans
-    this.#sample = sample
-    this.#hash = hash
-    this.#hold = hold
+  constructor(options: TracerOptions) {
+    this.#options = options
   }
 
   /** The trace of a request that begins; `undefined` if it isn't sampled. */
   begin({ headers }: FastifyRequest): Trace | undefined {
+    const { spans, sample } = this.#options
     const header = headers['traceparent']
     const parent = header === undefined ? undefined : traceParentFrom(header)
-    if (parent ? !parent.isSampled : Math.random() >= this.#sample) return undefined
+    if (parent ? !parent.isSampled : Math.random() >= sample) return undefined
     return new Trace({
-      traceId: parent?.traceId ?? this.#spans.newTraceId(),
+      traceId: parent?.traceId ?? spans.newTraceId(),
       parentId: parent?.spanId,
       state: parent && traceStateFrom(headers['tracestate']),
-      serverId: this.#spans.newSpanId(),
+      serverId: spans.newSpanId(),
       newSpanId: this.#newSpanId,
     })
   }
@@ -48,7 +43,7 @@ export class Tracer {
   end(request: FastifyRequest, reply: FastifyReply, record: RequestRecord, trace: Trace): void {
     const { tunnel } = trace
     if (!tunnel || tunnel.destroyed) return this.#add(request, reply, record, trace)
-    const letGo = this.#hold()
+    const letGo = this.#options.hold()
     tunnel.once('close', () => {
       this.#add(request, reply, record, trace)
       letGo()
@@ -56,8 +51,9 @@ export class Tracer {
   }
 
   #add(request: FastifyRequest, reply: FastifyReply, record: RequestRecord, trace: Trace): void {
-    const ended = { request, reply, record, trace, hash: this.#hash, endedAtMs: performance.now() }
-    this.#spans.add(serverSpan(ended))
-    for (const span of clientSpans(ended)) this.#spans.add(span)
+    const { spans, hash } = this.#options
+    const ended = { request, reply, record, trace, hash, endedAtMs: performance.now() }
+    spans.add(serverSpan(ended))
+    for (const span of clientSpans(ended)) spans.add(span)
   }
 }

@@ -21,12 +21,10 @@ export type EventStreamsOptions = Readonly<{
 /** The open streams of events of the admin address. */
 export class EventStreams {
   readonly #open = new Set<EventStream>()
-  readonly #isStopping: () => boolean
-  readonly #clock: Clock
+  readonly #options: EventStreamsOptions
 
-  constructor(app: FastifyInstance, { isStopping, clock }: EventStreamsOptions) {
-    this.#isStopping = isStopping
-    this.#clock = clock
+  constructor(app: FastifyInstance, options: EventStreamsOptions) {
+    this.#options = options
     app.addHook('preClose', (done) => {
       for (const stream of this.#open) stream.end()
       done()
@@ -47,12 +45,13 @@ export class EventStreams {
     reply: FastifyReply,
     watch: (heard: () => void) => Watcher | Promise<Watcher>,
   ): Promise<FastifyReply> {
-    if (this.#open.size >= mostStreams || this.#isStopping()) {
-      const why = this.#isStopping() ? 'The gateway stops.' : `${mostStreams} others watch already.`
+    const { isStopping, clock } = this.#options
+    if (this.#open.size >= mostStreams || isStopping()) {
+      const why = isStopping() ? 'The gateway stops.' : `${mostStreams} others watch already.`
       throw new Refusal('service_unavailable', `${why} Try again later.`, { 'retry-after': '5' })
     }
     const endsAtMs = admin?.endsAtMs ?? Infinity
-    const isOver = (): boolean => this.#isStopping() || this.#clock() >= endsAtMs
+    const isOver = (): boolean => isStopping() || clock() >= endsAtMs
     const opened: { stream?: EventStream } = {}
     const watcher = method === 'HEAD' ? undefined : await watch(() => opened.stream?.heard())
     void reply.header('cache-control', 'no-store').type(eventType)

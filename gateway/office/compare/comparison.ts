@@ -50,8 +50,7 @@ export class Comparison {
     this.#options = options
     this.#sinceMs = options.clock()
     // By itself: a worker that answers late must not cost the lease.
-    this.#keeping = setInterval(() => void this.#keepLease(), roundMs)
-    this.#keeping.unref()
+    this.#keeping = setInterval(() => void this.#keepLease(), roundMs).unref()
     void this.#go()
   }
 
@@ -102,8 +101,7 @@ export class Comparison {
     const leftMs = this.#settings.forMs - this.#elapsedMs
     if (leftMs <= 0) return this.end('time')
     this.#tell()
-    this.#timer = setTimeout(() => void this.#go(), Math.min(roundMs, leftMs))
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.#go(), Math.min(roundMs, leftMs)).unref()
   }
 
   async #gather(isOver: boolean): Promise<void> {

@@ -4,22 +4,8 @@ import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import type { ConfigDocument } from './document.ts'
 import { Mistakes, mostMistakes, type Mistake, type Path } from './mistake.ts'
 import { isHidden, isSecretName } from './mask.ts'
+import type { Rule } from './settings/setting.ts'
 import { nearest } from '../../../shared/near.ts'
-
-/** The parts of a schema that the check reads: sections, lists, choices and single values. */
-type Rule = Readonly<{
-  expected?: string
-  type?: string
-  properties?: Readonly<Record<string, Rule>>
-  patternProperties?: Readonly<Record<string, Rule>>
-  required?: readonly string[]
-  items?: Rule
-  minItems?: number
-  maxItems?: number
-  anyOf?: readonly Rule[]
-  const?: unknown
-  enum?: readonly unknown[]
-}>
 
 /** All mistakes of a file against its schema, each at its offset. */
 export function mistakesIn(document: ConfigDocument, schema: AnySchema): Iterable<Mistake> {

@@ -1,21 +1,9 @@
-import type { AnySchema } from '../../../shared/schema.ts'
 import type { ConfigFile } from './file.ts'
 import { fileSchema } from './schema.ts'
-import type { Complete } from './settings/setting.ts'
+import type { Complete, Rule } from './settings/setting.ts'
 
 /** A file with all its settings, in the form in which they are written. */
 export type CompleteFile = Complete<typeof fileSchema>
-
-/** The parts of a schema by which a value is completed. */
-type Rule = Readonly<{
-  properties?: Readonly<Record<string, Rule>>
-  patternProperties?: Readonly<Record<string, Rule>>
-  required?: readonly string[]
-  items?: Rule
-  anyOf?: readonly Rule[]
-  default?: unknown
-  shortFor?: string
-}>
 
 type Section = Readonly<Record<string, unknown>>
 
@@ -30,7 +18,7 @@ export function withDefaults(file: ConfigFile): CompleteFile {
  * still be a `${NAME}`; one that is there and `undefined` is unknown, and stays so.
  */
 export function completed(file: unknown): unknown {
-  return valueOf(fileSchema as AnySchema, file)
+  return valueOf(fileSchema, file)
 }
 
 function valueOf(rule: Rule, value: unknown): unknown {

@@ -1,6 +1,5 @@
 import type { Config } from '../../front/config/config.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import type { Change } from '../../front/records/audit-store.ts'
 import { ConfigError } from './config-error.ts'
 import { changeOf, writtenLines } from './diff.ts'
 import { ConfigDocument } from './document.ts'
@@ -13,15 +12,7 @@ import { visit } from 'yaml'
 import { yamlDocument } from './yaml-document.ts'
 
 /** A configuration without mistakes, as data: a gateway puts it in force. */
-export type Candidate = Readonly<{
-  config: Config
-  text: string
-  /** The hash of what the gateways of a fleet have in common. */
-  sharedHash: string
-  warnings: readonly string[]
-  /** The settings that it changes, for the audit. */
-  change: Change | undefined
-}>
+export type Candidate = Readonly<ReturnType<ConfigDesk['read']>>
 
 /** The configuration in force, and its text. */
 type InForce = Preview & Pick<Loaded, 'config' | 'text'>
@@ -63,7 +54,7 @@ export class ConfigDesk {
   }
 
   /** Reads the file as it is now. */
-  read(): Candidate {
+  read() {
     const { file, environment } = this.#options
     return this.#candidateOf((this.#read = readConfig(file, environment)))
   }
@@ -140,14 +131,16 @@ export class ConfigDesk {
     return { ...previewOf(document, file, world), text, config }
   }
 
-  #candidateOf(loaded: Loaded): Candidate {
+  #candidateOf(loaded: Loaded) {
     const { config, text, sharedHash, warnings, shown } = loaded
     const { inForce } = this
     return {
       config,
       text,
+      /** The hash of what the gateways of a fleet have in common. */
       sharedHash,
       warnings,
+      /** The settings that it changes, for the audit. */
       change: changeOf(this.#options.file, inForce.shown, shown),
     }
   }
@@ -163,20 +156,7 @@ export type AskDesk = <Name extends DeskQuestion>(
 ) => Promise<ReturnType<ConfigDesk[Name]>>
 
 /** The questions that can come from another thread. */
-export const deskQuestions = [
-  'read',
-  'check',
-  'adopt',
-  'faultLines',
-  'withNames',
-  'view',
-  'writtenView',
-  'saysSave',
-  'edit',
-  'lostVariables',
-] as const satisfies readonly (keyof ConfigDesk)[]
-
-export type DeskQuestion = (typeof deskQuestions)[number]
+export type DeskQuestion = Exclude<keyof ConfigDesk, 'inForce'>
 
 /** Asks a desk in this thread. */
 export function askHere(desk: ConfigDesk): AskDesk {

@@ -1,3 +1,4 @@
+import { section } from '../../front/http/page/sections.ts'
 import { fileSchema } from './schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -15,7 +16,7 @@ export function jsonSchema(): Json {
     // A name, by which editors and registries tell it from other schemas: no address to fetch it from.
     $id: 'urn:tollgate:gateway.schema.json',
     title: 'The configuration of Tollgate',
-    ...ofSection(asJson(fileSchema)),
+    ...ofSection(section(fileSchema)),
   }
 }
 
@@ -26,7 +27,7 @@ function forEditors(rule: unknown): Json {
   const initial = rest['type'] === 'object' ? undefined : preset
   const about = [
     typeof purpose === 'string' ? purpose : undefined,
-    rest['type'] === 'object' ? undefined : sentenceOf(asJson(rule)['expected']),
+    rest['type'] === 'object' ? undefined : sentenceOf(section(rule)['expected']),
     initial === undefined ? undefined : `Default: ${textOf(initial)}.`,
   ]
   const description = about.filter((each) => each !== undefined).join(' ')
@@ -63,12 +64,12 @@ function ofSection(rule: Json): Json {
 }
 
 function ofMembers(members: unknown): Json {
-  const all = Object.entries(asJson(members)).map(([name, member]) => [name, forEditors(member)])
+  const all = Object.entries(section(members)).map(([name, member]) => [name, forEditors(member)])
   return Object.fromEntries(all) as Json
 }
 
 function mayBeScalar({ type, anyOf, items }: Json): boolean {
-  if (Array.isArray(anyOf)) return anyOf.some((each) => mayBeScalar(asJson(each)))
+  if (Array.isArray(anyOf)) return anyOf.some((each) => mayBeScalar(section(each)))
   return type !== 'object' && items === undefined
 }
 
@@ -78,11 +79,7 @@ function isAnyText(rule: Json): boolean {
 }
 
 function withoutOwnWords(rule: unknown): Json {
-  return Object.fromEntries(Object.entries(asJson(rule)).filter(([name]) => !ownWords.has(name)))
-}
-
-function asJson(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {}
+  return Object.fromEntries(Object.entries(section(rule)).filter(([name]) => !ownWords.has(name)))
 }
 
 /** The rule in words, as a sentence; `undefined` for any text, where it would say nothing. */

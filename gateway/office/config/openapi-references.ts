@@ -1,4 +1,4 @@
-import { targetOf } from '../../../shared/sections.ts'
+import { targetOf } from '../../front/http/page/sections.ts'
 import { nameOf } from './check.ts'
 import type { Path } from './mistake.ts'
 

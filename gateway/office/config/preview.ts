@@ -23,30 +23,7 @@ const longest = 2_000
 export type Fault = readonly [path: Path, sentence: string]
 
 /** A file without mistakes, and the places of its settings. */
-export type Preview = Readonly<{
-  /** The configuration as operators see it: complete, in the form of the file, without secrets. Each value may be a `${NAME}`. */
-  shown: CompleteFile
-  /** One line for each setting that works but makes no sense, with its place. */
-  warnings: readonly string[]
-  /** The same, with their parts. */
-  findings: readonly Finding[]
-  /** The variables that aren't set, of a document that may lack some. */
-  unset: readonly string[]
-  /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
-  plans: ReadonlyMap<string, Plan | 'variable'>
-  /** The keys and accounts that extensions of sunsets name, with the places of the names. */
-  extended: readonly Extended[]
-  /** The line of a setting; `undefined` if it isn't written. */
-  lineOf: (path: Path) => number | undefined
-  /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
-  withNames: (text: string) => string
-  /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
-  wordAt: (path: Path) => string | undefined
-  /** An error about settings, each with its place in the file. */
-  fault: (remarks: readonly Fault[]) => ConfigError
-  /** Warnings of settings, each with its place. */
-  warningsOf: (remarks: readonly Fault[]) => readonly Finding[]
-}>
+export type Preview = ReturnType<typeof previewOf>
 
 /** A key or an account with a later sunset, and its place in the file. */
 export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
@@ -65,7 +42,7 @@ export function previewConfig(text: string, environment: Environment, name: stri
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */
-export function previewOf(document: ConfigDocument, name: string, world: World): Preview {
+export function previewOf(document: ConfigDocument, name: string, world: World) {
   const { mistakes, warnings } = mistakesOf(document, world)
   const findings = findingsOf(document, name, [...mistakes.first, ...warnings.first])
   if (warnings.more > 0) findings.push(furtherFinding(`${andMore(warnings.more)} warnings`, true))
@@ -82,17 +59,28 @@ export function previewOf(document: ConfigDocument, name: string, world: World):
   const file = withDefaults(document.shown() as ConfigFile)
   const shown = frozen(shownFrom(file))
   return {
+    /** The configuration as operators see it: complete, in the form of the file, without secrets. Each value may be a `${NAME}`. */
     shown,
+    /** One line for each setting that works but makes no sense, with its place. */
     warnings: findings.map(findingLine),
+    /** The same, with their parts. */
     findings,
+    /** The variables that aren't set, of a document that may lack some. */
     unset: document.filled.unset,
+    /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
     plans: plansOf(file),
-    lineOf: (path) => document.places.lineOf(path),
-    withNames: (text) => document.filled.withNames(text),
-    wordAt: (path) => document.wordAt(path),
+    /** The line of a setting; `undefined` if it isn't written. */
+    lineOf: (path: Path) => document.places.lineOf(path),
+    /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
+    withNames: (text: string) => document.filled.withNames(text),
+    /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */
+    wordAt: (path: Path) => document.wordAt(path),
+    /** The keys and accounts that extensions of sunsets name, with the places of the names. */
     extended: extendedIn(file),
-    fault: (remarks) => ConfigError.of(about(remarks, false).map(findingLine)),
-    warningsOf: (remarks) => about(remarks, true),
+    /** An error about settings, each with its place in the file. */
+    fault: (remarks: readonly Fault[]) => ConfigError.of(about(remarks, false).map(findingLine)),
+    /** Warnings of settings, each with its place. */
+    warningsOf: (remarks: readonly Fault[]) => about(remarks, true),
   }
 }
 
@@ -117,7 +105,9 @@ function extendedIn({ deprecations }: ReturnType<typeof withDefaults>): Extended
 }
 
 /** The plans of a complete file; `variable` for one whose limits wait for a variable of the environment. */
-export function plansOf({ plans }: Pick<CompleteFile, 'plans'>): Preview['plans'] {
+export function plansOf({
+  plans,
+}: Pick<CompleteFile, 'plans'>): ReadonlyMap<string, Plan | 'variable'> {
   const entries = Object.entries(plans)
   return new Map<string, Plan | 'variable'>([
     ...entries.map(([name]) => [name, 'variable'] as const),

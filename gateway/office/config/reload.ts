@@ -107,22 +107,12 @@ export class Reloader {
   }
 
   /**
-   * Reads the file now and puts it in force if it has no mistakes. Reloads run one at a time. Rejects with a refusal if the
-   * desk has no answer.
+   * Reads the file now, after `write` has written over it, and puts it in force if it has no mistakes. Reloads run one at a
+   * time. What `write` throws, this does, and nothing has changed. Rejects with a refusal if the desk has no answer.
    */
-  reload(by: string): Promise<Reloaded> {
-    const attempt = this.#last.then(() => this.#attempt(by))
-    this.#last = attempt.catch(() => undefined)
-    return attempt
-  }
-
-  /**
-   * Puts a text in force that `write` writes over the file; what `write` throws, this does, and nothing has changed. No
-   * other reload comes between.
-   */
-  save(by: string, write: () => Promise<void>): Promise<Reloaded> {
+  reload(by: string, write?: () => Promise<void>): Promise<Reloaded> {
     const attempt = this.#last.then(async () => {
-      await write()
+      await write?.()
       return this.#attempt(by)
     })
     this.#last = attempt.catch(() => undefined)

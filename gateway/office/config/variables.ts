@@ -6,21 +6,10 @@ export function hasToken(environment: Environment): boolean {
   return Boolean(environment['ADMIN_TOKEN'])
 }
 
-/** A text with its variables filled in. */
-export type Filled = Readonly<{
-  text: string
-  /** The text with `${NAME}` for each variable that is set or has no default, and the defaults of the others. */
-  withPlaceholders: string
-  /** The names of the variables that are set, by their values. */
-  nameByValue: ReadonlyMap<string, string>
-  /** The variables that are neither set nor have a default. */
-  missing: ReadonlySet<string>
-}>
-
 const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
 
 /** Fills the variables of an environment into a text. */
-export function filledIn(text: string, environment: Environment): Filled {
+export function filledIn(text: string, environment: Environment) {
   const missing = new Set<string>()
   const nameByValue = new Map<string, string>()
   // Behind the last brace, each default would be looked for to the end of the text.
@@ -38,8 +27,11 @@ export function filledIn(text: string, environment: Environment): Filled {
     }) + text.slice(end)
   return {
     text: fill((value) => value),
+    /** The text with `${NAME}` for each variable that is set or has no default, and the defaults of the others. */
     withPlaceholders: fill((_, name) => `\${${name}}`),
+    /** The names of the variables that are set, by their values. */
     nameByValue,
+    /** The variables that are neither set nor have a default. */
     missing,
   }
 }

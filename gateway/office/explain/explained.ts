@@ -1,4 +1,4 @@
-import { endIso } from '../../../shared/times.ts'
+import { endIso, iso } from '../../../shared/times.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/kept-refusal.ts'
 import { windows, type OptionalName, type RequiredName } from '../../../shared/windows.ts'
 import { holderOf } from '../../front/counts/use.ts'
@@ -59,8 +59,4 @@ function windowView(window: KeptWindow | undefined) {
   if (!window) return null
   const { limit, used, resetMs } = window
   return { limit, used: used ?? null, reset: Math.ceil(resetMs / 1_000) }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

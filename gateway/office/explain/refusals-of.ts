@@ -2,7 +2,7 @@ import { isOf, Type } from '../../../shared/schema.ts'
 import { within } from '../../../shared/within.ts'
 import type { Member } from '../../front/fleet/store.ts'
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
-import { explained, type Explained } from './explained.ts'
+import { explained } from './explained.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import { mostFound } from '../../front/counts/refusal-store.ts'
 import {
@@ -20,13 +20,7 @@ const longestReadMs = 20_000
 const kind = 'refusals'
 
 /** One gateway's answer: its refusals with the id, and how far back it remembers. */
-type GatewayAnswer = Readonly<{
-  /** Its process. */
-  id: string
-  found: readonly Explained[]
-  kept: number
-  since: string
-}>
+type GatewayAnswer = ReturnType<typeof ownAnswer>
 
 /** The members of such an answer that are read: whoever may use the store may write one. */
 const answerSchema = Type.Object({
@@ -37,17 +31,7 @@ const answerSchema = Type.Object({
 })
 
 /** The refused and failed answers with one id. */
-export type FoundRefusals = Readonly<{
-  /** The newest first, at most `mostFound`. */
-  answers: readonly Explained[]
-  gateways: Readonly<{ asked: number; answered: number }>
-  /** The number of answers that the gateways keep, of any id. */
-  kept: number
-  /** The time since which all of them have kept every answer; `null` if none of them has answered. */
-  since: string | null
-  /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it gives no answer. */
-  stored: Readonly<{ gateways: number; kept: number }> | null
-}>
+export type FoundRefusals = Awaited<ReturnType<typeof refusalsOf>>
 
 /** The refusals of this gateway, and its line. */
 export type OwnRefusals = Readonly<{
@@ -73,10 +57,7 @@ export function answerForRefusals(questions: FleetQuestions, own: OwnRefusals): 
 }
 
 /** Asks all gateways for the refused and failed answers with an id, and the store for those of others. */
-export async function refusalsOf(
-  id: string,
-  { questions, expected, readStored, own }: Asking,
-): Promise<FoundRefusals> {
+export async function refusalsOf(id: string, { questions, expected, readStored, own }: Asking) {
   const about = hashed(id)
   let isReachable = true
   const answered = await questions.ask(kind, about, expected).catch((error: unknown) => {
@@ -88,16 +69,20 @@ export async function refusalsOf(
   const except = valid.map(({ id }) => id)
   const stored = isReachable ? await readInTime(readStored({ about, except })) : undefined
   return {
+    /** The newest first, at most `mostFound`. */
     answers: [...valid.flatMap(({ found }) => found), ...(stored?.found ?? [])]
       .sort(newestFirst)
       .slice(0, mostFound),
     gateways: { asked: Math.max(expected, valid.length), answered: valid.length },
+    /** The number of answers that the gateways keep, of any id. */
     kept: valid.reduce((sum, { kept }) => sum + kept, 0),
+    /** The time since which all of them have kept every answer; `null` if none of them has answered. */
     since:
       valid
         .map(({ since }) => since)
         .sort()
         .at(-1) ?? null,
+    /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it gives no answer. */
     stored: stored ? { gateways: stored.gateways, kept: stored.kept } : null,
   }
 }
@@ -113,10 +98,11 @@ async function readInTime(reading: Promise<StoredRefusals>): Promise<StoredRefus
   return read.stored
 }
 
-function ownAnswer({ refusals, self }: OwnRefusals, about: string): GatewayAnswer {
+function ownAnswer({ refusals, self }: OwnRefusals, about: string) {
   const { id, name } = self()
   const { hash, isWanted } = wantedBy(about)
   return {
+    /** Its process. */
     id,
     found: refusals.findLike(hash, isWanted).map((refusal) => explained(refusal, name)),
     kept: refusals.count,

@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import { byName, configsInForce, inForceText, toldApart } from '../../front/fleet/in-force.ts'
 import type { FleetState, SeenMember } from '../../front/fleet/store.ts'
 
@@ -8,7 +9,7 @@ export function fleetView(fleet: FleetState) {
   return {
     // A hash that ends it has an ellipsis already.
     summary: inForceText(state).replace(/(?<![.…])$/, '.'),
-    differSinceAt: differSinceMs === undefined ? null : iso(differSinceMs),
+    differSinceAt: iso(differSinceMs) ?? null,
     inForce: inForceView(state),
     /** Gateways of another version, which tell nothing about themselves. */
     anotherVersion: silent,
@@ -43,8 +44,4 @@ function memberView({ config, pid, worker, address, ...member }: SeenMember) {
       ? { hash: config.hash, sinceAt: iso(config.sinceMs), refuses: config.refusal ?? null }
       : null,
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -27,40 +27,20 @@ export type Curve = readonly Step[]
 export type DayOfPlan = Readonly<{ on: string } & ByName<Distribution>>
 
 /** The distribution of the peaks of quotas in one window. */
-export type Distribution = Readonly<{
-  quotas: number
-  median: number
-  p90: number
-  p99: number
-  highest: number
-  /** Quotas at 80 % of the plan's limit or more. */
-  near: number
-  /** Quotas that this limit has refused. */
-  refused: number
-}>
+export type Distribution = ReturnType<PeakCounts['distribution']>
 
 /**
  * The demand of a plan's quotas in some days, in the required windows and in those that it limits. A quota counts in a window
  * if the plan's limit holds for it there, and if its use of it was recorded.
  */
-export type PlanDemand = Readonly<{
-  plan: string
-  now: ReturnType<typeof limitsView>
-  from: string
-  to: string
-  quotas: number
-  /** The days on which one was used, the first one first. */
-  byDay: readonly DayOfPlan[]
-  /** The number of quotas whose highest peak in all days is at least so much, and of single days. */
-  curves: Readonly<Record<'quotas' | 'days', Readonly<ByName<Curve>>>>
-}>
+export type PlanDemand = Awaited<ReturnType<typeof planDemand>>
 
 export type DemandAsk = Readonly<{ plan: Plan; fromDay: number; toDay: number; nowMs: number }>
 
 export async function planDemand(
   stores: Readonly<{ keys: KeyStore; peaks: PeakStore }>,
   { plan, fromDay, toDay, nowMs }: DemandAsk,
-): Promise<PlanDemand> {
+) {
   const lookedAt = { nowMs, fromMs: fromDay * dayMs }
   const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, lookedAt)
   const shown = plan.limits === 'custom' ? recordedWith() : recordedWith(plan.limits)
@@ -84,7 +64,7 @@ export async function planDemand(
       ofQuotas.add(all, 0, group)
     }
   }
-  const byDay = []
+  const byDay: DayOfPlan[] = []
   for (const [day, peaks] of [...days].sort(([a], [b]) => a - b)) {
     byDay.push({ on: dayText(day), ...peaks.views((counts) => counts.distribution()) })
   }
@@ -95,7 +75,9 @@ export async function planDemand(
     from: dayText(fromDay),
     to: dayText(toDay),
     quotas,
+    /** The days on which one was used, the first one first. */
     byDay,
+    /** The number of quotas whose highest peak in all days is at least so much, and of single days. */
     curves: { quotas: ofQuotas.views(curve), days: ofDays.views(curve) },
   }
 }
@@ -138,7 +120,7 @@ class PeakCounts {
     if (refusals > 0) this.#refused++
   }
 
-  distribution(): Distribution {
+  distribution() {
     const steps = this.#steps()
     /** The lowest peak that no more than a part of all are above. */
     const above = (part: number): number => {
@@ -151,7 +133,9 @@ class PeakCounts {
       p90: above(0.1),
       p99: above(0.01),
       highest: above(0),
+      /** Quotas at 80 % of the plan's limit or more. */
       near: this.#near,
+      /** Quotas that this limit has refused. */
       refused: this.#refused,
     }
   }

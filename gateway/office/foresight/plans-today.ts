@@ -8,26 +8,18 @@ import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import { nearPart } from './demand.ts'
 import { leastLimits } from './planned-quotas.ts'
-import { limitsView, type LimitsView } from './views.ts'
+import { limitsView } from './views.ts'
 
 /** A plan, and its keys today, in UTC. */
-export type PlanToday = Readonly<{
-  name: string
-  /** `null`: the configuration doesn't have the plan, and its keys are refused. */
-  limits: LimitsView | null
-  /** Those that aren't revoked, by the plan that is in force for each. */
-  keys: number
-  /** Quotas that came to 80 % of one of their limits. */
-  near: number
-  admittedToday: number
-  refusedToday: number
-}>
+export type PlanToday = Awaited<ReturnType<typeof plansToday>>[number]
 
 type Group = {
   readonly plan: Plan | undefined
   /** The lowest limits of its keys that share a quota, by the quota's name. */
   readonly quotas: Map<string, Limits>
+  /** Those that aren't revoked, by the plan that is in force for each. */
   keys: number
+  /** Quotas that came to 80 % of one of their limits. */
   near: number
   admittedToday: number
   refusedToday: number
@@ -38,7 +30,7 @@ export async function plansToday(
   { keys, tallies, peaks }: Pick<Stores, 'keys' | 'tallies' | 'peaks'>,
   plans: ReadonlyMap<string, Plan>,
   nowMs: number,
-): Promise<readonly PlanToday[]> {
+) {
   const groups = new Map([...plans].map(([name, plan]) => [name, groupOf(plan)]))
   const groupsByKey = new Map<string, Group>()
   for await (const key of keys.list()) {
@@ -65,6 +57,7 @@ export async function plansToday(
     }
   }
   return [...groups].map(([name, { plan, keys, near, admittedToday, refusedToday }]) => {
+    /** `null`: the configuration doesn't have the plan, and its keys are refused. */
     const limits = plan ? limitsView(plan) : null
     return { name, limits, keys, near, admittedToday, refusedToday }
   })

@@ -12,7 +12,7 @@ import {
 import type { QuotaStore } from '../../front/limits/store.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { boundOf, type Bound } from './bound.ts'
+import { boundOf } from './bound.ts'
 import { heldAgainst, type HeldQuota } from './held-quotas.ts'
 import type { PeakStore } from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
@@ -31,50 +31,13 @@ export type Peaks = Readonly<
 >
 
 /** A quota that the change would have refused. */
-export type HitQuota = Peaks &
-  Readonly<{
-    quota: string
-    /** Its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan. */
-    key: string
-    name: string
-    account: string | undefined
-    keys: number
-    plan: string
-    /** The number of days on which it was used. */
-    days: number
-    daysHit: readonly string[]
-    /** Whether its next request would be refused, if the change were in force now. */
-    refusedNow: boolean
-  }>
+export type HitQuota = ReturnType<typeof hitView>
 
 /** A quota that a raised limit has refused. */
-export type RefusedQuota = Omit<HitQuota, 'daysHit' | 'refusedNow'> &
-  Readonly<{ daysRefused: readonly string[]; refused: Readonly<ByName<number>> }>
+export type RefusedQuota = ReturnType<typeof refusedView>
 
 /** The effect that a change of a plan would have had in some days. */
-export type PlanPreview = Readonly<{
-  plan: string
-  /** The limits now and then; `null` if the plan is taken away, or if a variable of the environment decides them. */
-  now: LimitsView | null
-  then: LimitsView | null
-  /** Whether the quotas and days are exactly those, or at least those. */
-  bound: Bound
-  from: string
-  to: string
-  /** Quotas that were used in these days, and the sum of the days on which each was used. */
-  quotas: number
-  days: number
-  /** The numbers of all, where the lists are cut. */
-  hitQuotas: number
-  hitDays: number
-  hitNow: number
-  hit: readonly HitQuota[]
-  /** For raised limits: who was refused by them. */
-  refusedQuotas: number
-  refused: readonly RefusedQuota[]
-  /** Sentences about what this can't tell, or has left out. */
-  unsaid: readonly string[]
-}>
+export type PlanPreview = Readonly<Awaited<ReturnType<typeof previewPlan>>>
 
 export type PreviewStores = Readonly<{
   keys: KeyStore
@@ -98,10 +61,11 @@ export type PreviewAsk = Readonly<{
 }>
 
 /** Holds a changed plan against the peaks of the quotas that have it. */
-export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promise<PlanPreview> {
+export async function previewPlan(stores: PreviewStores, ask: PreviewAsk) {
   const { name, now, then, fromDay, toDay, limit } = ask
   const about = {
     plan: name,
+    /** The limits now and then; `null` if the plan is taken away, or if a variable of the environment decides them. */
     now: viewOf(now),
     then: viewOf(then),
     from: dayText(fromDay),
@@ -109,7 +73,14 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   }
   if (now === 'variable' || then === 'variable') {
     const none = { quotas: 0, days: 0, hitQuotas: 0, hitDays: 0, hitNow: 0, refusedQuotas: 0 }
-    return { ...about, bound: 'lower', ...none, hit: [], refused: [], unsaid: [variableText(name)] }
+    return {
+      ...about,
+      bound: 'lower' as const,
+      ...none,
+      hit: [],
+      refused: [],
+      unsaid: [variableText(name)],
+    }
   }
   const fromMs = fromDay * dayMs
   const planned = await plannedQuotas(stores.keys, now, then, { nowMs: ask.nowMs, fromMs })
@@ -123,15 +94,20 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk): Promi
   const refused = outcome.refused.toSorted(byRefusals).slice(0, limit)
   return {
     ...about,
+    /** Whether the quotas and days are exactly those, or at least those. */
     bound,
+    /** Quotas that were used in these days, and the sum of the days on which each was used. */
     quotas: outcome.quotas,
     days: outcome.days,
+    /** The numbers of all, where the lists are cut. */
     hitQuotas: outcome.hit.length,
     hitDays: outcome.hitDays,
     hitNow: without.size,
     hit: hit.map((each) => hitView(each, { plan: name, shown }, without)),
+    /** For raised limits: who was refused by them. */
     refusedQuotas: outcome.refused.length,
     refused: refused.map((each) => refusedView(each, { plan: name, shown })),
+    /** Sentences about what this can't tell, or has left out. */
     unsaid: unsaidOf({
       bound: ofLimits,
       planned,
@@ -151,17 +127,21 @@ function viewOf(plan: Plan | 'variable' | undefined): LimitsView | null {
 /** The plan of a preview, and the windows that it shows. */
 type Shown = Readonly<{ plan: string; shown: readonly Window[] }>
 
-function hitView(seen: HeldQuota, about: Shown, without: ReadonlySet<string>): HitQuota {
+function hitView(seen: HeldQuota, about: Shown, without: ReadonlySet<string>) {
   const daysHit = seen.dates.map(dayText).sort()
   return { ...quotaView(seen, about), daysHit, refusedNow: without.has(seen.planned.quota) }
 }
 
-function refusedView(seen: HeldQuota, about: Shown): RefusedQuota {
+function refusedView(seen: HeldQuota, about: Shown) {
   const numbers = about.shown.map(({ name }) => [name, seen.refused[name]])
   const refused = Object.fromEntries(numbers) as ByName<number>
   return { ...quotaView(seen, about), daysRefused: seen.dates.map(dayText).sort(), refused }
 }
 
+/**
+ * A quota with its key with the lowest id, and that key's name; `keys` is the number of its keys with this plan, and `days` that
+ * of the days on which it was used.
+ */
 function quotaView({ planned, days, most }: HeldQuota, { plan, shown }: Shown) {
   const { quota, key, name, account, keys } = planned
   const peaks = Object.fromEntries(

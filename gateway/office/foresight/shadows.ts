@@ -12,35 +12,12 @@ import type { Plan } from '../../front/limits/plan.ts'
 import type { Shadow } from '../../front/limits/shadow.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { limitsView, shownLimits, windowsOf, type ShownLimits } from './views.ts'
+import { limitsView, shownLimits, windowsOf } from './views.ts'
 
 /** The requests of one key that were let in and that the shadow of its plan would have refused. */
-export type ShadowedKey = Readonly<{
-  key: string
-  name: string
-  account: string | undefined
-  plan: string
-  /** By the window that would have refused them; one that several would have refused is in each. */
-  refused: Readonly<ByName<number>>
-  /** The requests that were let in and judged. */
-  of: number
-  /** The day of the first of them, and the time of the last. */
-  first: string
-  last: string
-}>
+export type ShadowedKey = Awaited<ReturnType<typeof shadowedKey>>
 
-export type ShadowReport = Readonly<{
-  from: string
-  to: string
-  /** The shadows of the configuration. The hash changes with the limits; requests are counted by it. */
-  shadows: readonly Readonly<{
-    plan: string
-    hash: string
-    now: ReturnType<typeof limitsView>
-    shadow: ShownLimits
-  }>[]
-  keys: readonly ShadowedKey[]
-}>
+export type ShadowReport = Awaited<ReturnType<typeof shadowReport>>
 
 export type ShadowStores = Readonly<{ keys: KeyStore; tallies: TallyStore }>
 
@@ -56,7 +33,7 @@ export async function shadowReport(
   { keys, tallies }: ShadowStores,
   plans: readonly Plan[],
   { fromDay, toDay }: Readonly<{ fromDay: number; toDay: number }>,
-): Promise<ShadowReport> {
+) {
   const shadowed = plans.filter((plan): plan is ShadowedPlan => plan.shadow !== undefined)
   const counters = new Map<string, readonly [plan: string, what: WindowName | 'all']>()
   for (const { name, shadow } of shadowed) {
@@ -90,6 +67,7 @@ export async function shadowReport(
   return {
     from: dayText(fromDay),
     to: dayText(toDay),
+    /** The shadows of the configuration. The hash changes with the limits; requests are counted by it. */
     shadows: shadowed.map(shadowView),
     keys: shadowedKeys.sort(byRefusals),
   }
@@ -97,12 +75,7 @@ export async function shadowReport(
 
 const noRequests = { ...byWindow(() => 0), all: 0 }
 
-async function shadowedKey(
-  keys: KeyStore,
-  id: string,
-  sum: Sum,
-  shown: readonly Window[],
-): Promise<ShadowedKey> {
+async function shadowedKey(keys: KeyStore, id: string, sum: Sum, shown: readonly Window[]) {
   const { plan, all, firstDay, lastMs } = sum
   const refused = Object.fromEntries(shown.map(({ name }) => [name, sum[name]])) as ByName<number>
   const { name = '', account } = (await keys.get(id))?.key ?? {}
@@ -111,14 +84,17 @@ async function shadowedKey(
     name,
     account,
     plan,
+    /** By the window that would have refused them; one that several would have refused is in each. */
     refused,
+    /** The requests that were let in and judged. */
     of: all,
+    /** The day of the first of them, and the time of the last. */
     first: dayText(firstDay),
     last: new Date(lastMs).toISOString(),
   }
 }
 
-function shadowView(plan: ShadowedPlan): ShadowReport['shadows'][number] {
+function shadowView(plan: ShadowedPlan) {
   const { hash, limits } = plan.shadow
   return { plan: plan.name, hash, now: limitsView(plan), shadow: shownLimits(limits) }
 }

@@ -34,8 +34,7 @@ export class LedgerKeeper {
     this.#options = options
     const { fleet, self } = options
     this.#lease = new Lease({ fleet, name: 'ledger', holder: self.id, about: self.name })
-    this.#timer = setInterval(() => void this.look(), everyMs)
-    this.#timer.unref()
+    this.#timer = setInterval(() => void this.look(), everyMs).unref()
   }
 
   /** Closes what is due. Between two days it asks nobody. */

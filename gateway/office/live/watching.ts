@@ -169,7 +169,6 @@ class Rounds {
     }
     if (this.#isStopped) return
     const waitMs = 1_000 - (nowMs() % 1_000) + afterMs
-    this.#timer = setTimeout(() => void this.#go(), waitMs)
-    this.#timer.unref()
+    this.#timer = setTimeout(() => void this.#go(), waitMs).unref()
   }
 }

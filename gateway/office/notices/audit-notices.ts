@@ -1,5 +1,7 @@
+import { section } from '../../front/http/page/sections.ts'
 import type { Key } from '../../front/keys/key.ts'
 import type { AuditEntry } from '../../front/records/audit-store.ts'
+import { changedMembers } from '../operations/changes-text.ts'
 import { auditText } from '../../front/records/audit-store.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
 import type { NoticeType } from '../../front/records/notice-types.ts'
@@ -43,7 +45,7 @@ export async function noticeOfChange(
 
 async function dataOf(entry: AuditEntry, facts: Facts): Promise<object | undefined> {
   const { what, subject, by } = entry
-  const [before, after] = [viewOf(entry.before), viewOf(entry.after)]
+  const [before, after] = [section(entry.before), section(entry.after)]
   if (what === 'gateways.differ') return { inForce: after['inForce'] }
   if (what === 'keys.import') return { key: null, imported: after['imported'], by }
   if (what.startsWith('swap.')) {
@@ -59,14 +61,8 @@ async function dataOf(entry: AuditEntry, facts: Facts): Promise<object | undefin
 
 /** The members in which two views differ. */
 function onlyDifferences({ before = {}, after = {} }: { before?: View; after?: View }): object {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
-    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
-  )
+  const names = changedMembers(before, after)
   if (names.length === 0) return {}
   const those = (view: View) => Object.fromEntries(names.map((name) => [name, view[name] ?? null]))
   return { before: those(before), after: those(after) }
-}
-
-function viewOf(value: unknown): View {
-  return typeof value === 'object' && value !== null ? (value as View) : {}
 }

@@ -104,8 +104,7 @@ export class Notices {
     )
     const isOn = config.notices.length > 0
     if (isOn && !this.#timer) {
-      this.#timer = setInterval(() => void this.tick(), tickMs)
-      this.#timer.unref()
+      this.#timer = setInterval(() => void this.tick(), tickMs).unref()
       // At once, because what was changed before the first look is no news.
       void this.tick()
     } else if (!isOn && this.#timer) {

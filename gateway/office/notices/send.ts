@@ -1,10 +1,8 @@
-import { lookup as systemLookup } from 'node:dns'
-import { isIP } from 'node:net'
-import { Client } from 'undici'
-import { guarded, requireAllowed } from '../../front/http/guarded-lookup.ts'
-import { isThisMachine, unbracketed } from '../../front/http/networks.ts'
+import type { lookup as systemLookup } from 'node:dns'
+import { guardedClient } from '../../front/http/guarded-lookup.ts'
 import type { NoticeSettings } from '../../front/config/config.ts'
 import type { Notice } from '../../front/records/notice.ts'
+import { firstMessage } from '../../../shared/first-message.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
 import { signaturesOf } from './signature.ts'
 
@@ -52,7 +50,7 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
     return { isDelivered, isGone: status === goneStatus, status, ...why, ...wish, ms: ms() }
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError'
-    const why = isLate ? `no answer within ${tryMs / 1_000} s` : sentenceOf(error)
+    const why = isLate ? `no answer within ${tryMs / 1_000} s` : firstMessage(error)
     return { isDelivered: false, isGone: false, why, ms: ms() }
   }
 }
@@ -60,17 +58,10 @@ export async function send(options: SendOptions): Promise<DeliveryResult> {
 async function post(
   options: SendOptions,
 ): Promise<Readonly<{ status: number; retryAfter: unknown }>> {
-  const { settings, notice, nowMs, lookup = systemLookup } = options
-  const { origin, hostname, pathname, search } = new URL(settings.to)
-  const host = unbracketed(hostname)
-  const isOwn = isThisMachine(hostname)
-  if (isIP(host) !== 0 && !isOwn) requireAllowed([host], host, settings)
+  const { settings, notice, nowMs, lookup } = options
   const late = AbortSignal.timeout(tryMs)
   const signal = AbortSignal.any([options.signal, late])
-  const client = new Client(origin, {
-    allowH2: false,
-    connect: { timeout: tryMs, ...(isOwn ? {} : { lookup: guarded(lookup, settings) }) },
-  })
+  const { client, path } = guardedClient(settings.to, settings, tryMs, lookup)
   try {
     const {
       statusCode: status,
@@ -78,7 +69,7 @@ async function post(
       body,
     } = await client.request({
       method: 'POST',
-      path: pathname + search,
+      path,
       headers: headersFor(settings, notice, nowMs),
       body: notice.body,
       signal,
@@ -103,11 +94,4 @@ function headersFor(
     'webhook-timestamp': String(seconds),
     'webhook-signature': signaturesOf(secrets, { id, seconds, body }),
   }
-}
-
-function sentenceOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // Several addresses were tried, each with an error of its own.
-  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
-  return first === undefined ? error.message : sentenceOf(first)
 }

@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import { addressesOf, type NoticeAddress } from './addresses.ts'
 import type { Config } from '../../front/config/config.ts'
 import type { NoticeStore, Queued } from '../../front/records/notice-store.ts'
@@ -33,7 +34,7 @@ export type NoticesView = Awaited<ReturnType<typeof noticesView>>
 
 async function addressView(store: NoticeStore, { queue, settings, shown }: NoticeAddress) {
   const { waiting, givenUp, dropped, endedAtMs } = await store.stateOf(queue)
-  const endedAt = endedAtMs === undefined ? null : iso(endedAtMs)
+  const endedAt = iso(endedAtMs) ?? null
   return { to: shown, about: settings.about, waiting, givenUp, dropped, endedAt }
 }
 
@@ -46,12 +47,8 @@ function noticeView(notice: Queued, { shown }: NoticeAddress) {
     to: shown,
     at: iso(atMs),
     tries,
-    lastTriedAt: lastTriedAtMs === undefined ? null : iso(lastTriedAtMs),
+    lastTriedAt: iso(lastTriedAtMs) ?? null,
     why: why ?? null,
     nextTryAt: isGivenUp ? null : iso(nextTryMs),
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -21,19 +21,13 @@ export function changeSentence(change: NamedChange): string {
   return `${what} ${subject}${changes === '' ? '' : `: ${changes}`}`
 }
 
-type Facts = Readonly<{
-  subject: string
-  /** The name of the key, or its id; of an act, the number of its keys and their first names. */
-  key: string
-  isOfMany: boolean
-  old: Record<string, unknown>
-  now: Record<string, unknown>
-}>
+type Facts = ReturnType<typeof factsOf>
 
-function factsOf({ subject, before, after, name, act }: NamedChange): Facts {
+function factsOf({ subject, before, after, name, act }: NamedChange) {
   const [old, now] = [membersOf(before), membersOf(after)]
   if (isOfMany(act)) {
     const of = act.account === undefined ? '' : ` of the account ${act.account}`
+    // An act has the number of its keys and their first names.
     const key = `${counted(act.keys, 'key')}${of}${namesText(act.names, act.keys)}`
     return { subject, key, isOfMany: true, old, now }
   }

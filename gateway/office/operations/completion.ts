@@ -1,4 +1,5 @@
 import { oneOf } from './kinds.ts'
+import { argument, valueOf } from './parameters.ts'
 import { ofTerminal } from './operation.ts'
 import { shells } from './shells.ts'
 
@@ -13,11 +14,12 @@ export const completion = ofTerminal({
     'fish: tollgate completion fish > ~/.config/fish/completions/tollgate.fish.',
   parameters: {
     shell: {
-      kind: oneOf([...shells, 'plans']),
-      value: 'SHELL',
-      help: 'bash, zsh or fish; with plans, it prints the names that these ask for',
-      isArgument: true,
-      isRequired: true,
+      ...valueOf(
+        oneOf([...shells, 'plans']),
+        'SHELL',
+        'bash, zsh or fish; with plans, it prints the names that these ask for',
+      ),
+      ...argument,
     },
   },
   role: 'read',

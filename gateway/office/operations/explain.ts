@@ -6,7 +6,8 @@ import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import type { Context } from './context.ts'
 import { tokenWarning } from './keys/texts.ts'
 import { timelineOf, timelineText, type KeyTimeline } from './keys/timeline.ts'
-import { anyText, past, timelineDays, type TimeAt } from './kinds.ts'
+import { past, timelineDays, type TimeAt } from './kinds.ts'
+import { argument, textOf, valueOf } from './parameters.ts'
 import { ofCommandLine, WrongInput } from './operation.ts'
 import { nothingText, requestsText } from './requests/show.ts'
 
@@ -24,23 +25,9 @@ export const explain = ofCommandLine({
     'WHAT is the X-Request-Id of an answer, or a key: its id, its name, or one of its tokens. A request is looked for ' +
     'in all gateways, a key in the store.',
   parameters: {
-    what: {
-      kind: anyText,
-      value: 'WHAT',
-      help: 'the id of a request, or a key',
-      isArgument: true,
-      isRequired: true,
-    },
-    at: {
-      kind: past,
-      value: 'TIME',
-      help: 'of a key: the half hours before and after this time',
-    },
-    days: {
-      kind: timelineDays,
-      value: 'N',
-      help: 'of a key: how many days back; 7 without it and without --at',
-    },
+    what: { ...textOf('WHAT', 'the id of a request, or a key'), ...argument },
+    at: valueOf(past, 'TIME', 'of a key: the half hours before and after this time'),
+    days: valueOf(timelineDays, 'N', 'of a key: how many days back; 7 without it and without --at'),
   },
   role: 'read',
   run: explanationOf,

@@ -42,6 +42,8 @@ type Formats<Result, Json, Where> = Readonly<{
   isRefused?: (result: Result) => boolean
   /** Sentences that people should know besides: the command prints it on standard error. */
   warnings?: (result: Result) => readonly string[]
+  /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
+  location?: (result: Result) => string
 }>
 
 /** A file as an answer: its media type, its text, and the tag of this version of it. */
@@ -61,20 +63,29 @@ export type Outcome = Readonly<{
 
 /** An operation as the command line and the admin API use it: without the types of its parameters and its result. */
 type Untyped<Where> = Description<Parameters> &
+  Manner<AnyValues> &
   Readonly<{
     hasCsv: boolean
-    takesLong?: (values: Readonly<Record<string, unknown>>) => boolean
-    load?: Load<Record<string, unknown>>
-    /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
-    question?: (
-      values: Readonly<Record<string, unknown>>,
-      context: Context,
-    ) => Promise<string | undefined>
-    /** Whether the admin API answers with 204, without a body. */
-    isSilent?: boolean
     /** `values` holds a value for each parameter, read by the parameter's kind. */
-    run: (context: Where, values: Readonly<Record<string, unknown>>) => Promise<Outcome>
+    run: (context: Where, values: AnyValues) => Promise<Outcome>
   }>
+
+type AnyValues = Readonly<Record<string, unknown>>
+
+/** The ways in which an operation may be done otherwise than most. */
+type Manner<GivenValues> = Readonly<{
+  /** Whether the admin API answers with 204, without a body. */
+  isSilent?: boolean
+  /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
+  question?: (values: GivenValues, context: Context) => Promise<string | undefined>
+  /** Its command doesn't load the configuration as others do: options say how, or it tells mistakes as its result. */
+  load?: Load<GivenValues>
+  /**
+   * Whether it takes so long with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
+   * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
+   */
+  takesLong?: (values: GivenValues) => boolean
+}>
 
 /** The output of a command that works with no configuration. Without a text, the error is its message. */
 export type Said = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
@@ -85,11 +96,6 @@ type Load<GivenValues> = (
   environment: Environment,
   values: Readonly<GivenValues>,
 ) => Promise<Loaded | Said>
-
-type Ask<All extends Parameters> = (
-  values: Given<All>,
-  context: Context,
-) => Promise<string | undefined>
 
 /** News about the result of an operation. */
 export type WatchedEvent = Readonly<{
@@ -140,12 +146,11 @@ export type Terminal = Readonly<{
   planNames: () => Promise<readonly string[]>
 }>
 
-type OfTerminal = Description<Parameters> &
-  Readonly<{
-    where: 'terminal'
-    because: string
-    say: (values: Readonly<Record<string, unknown>>, terminal: Terminal) => Promise<Said>
-  }>
+type Saying<GivenValues> = Readonly<{
+  because: string
+  say: (values: GivenValues, terminal: Terminal) => Promise<Said>
+}>
+type OfTerminal = Description<Parameters> & Saying<AnyValues> & Readonly<{ where: 'terminal' }>
 
 /** Something that operators can do with stores, configurations or gateways. */
 export type WorkingOperation = Anywhere | OfGateway | OfCommandLine
@@ -166,21 +171,7 @@ type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
 
 /** An operation on the stores. The command line runs it in its own process, the admin API in the gateway. */
 export function operation<const All extends Parameters, Result, Json = Result>(
-  definition: Definition<All, Result, Json, Context> &
-    AtEndpoints &
-    Readonly<{
-      isSilent?: boolean
-      question?: Ask<All>
-      /** Its command doesn't load the configuration as others do: options say how, or it tells mistakes as its result. */
-      load?: Load<Given<All>>
-      /**
-       * Whether it takes so long with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
-       * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
-       */
-      takesLong?: (values: Given<All>) => boolean
-      /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
-      location?: (result: Result) => string
-    }>,
+  definition: Definition<All, Result, Json, Context> & AtEndpoints & Manner<Given<All>>,
 ): Answering<Json> {
   return { ...untyped(definition), where: 'anywhere', at: definition.at }
 }
@@ -213,7 +204,8 @@ export function ofGateway<const All extends Parameters, Result>(
 /** An operation of the command line only. */
 export function ofCommandLine<const All extends Parameters, Result>(
   definition: Definition<All, Result, unknown, CommandContext> &
-    Readonly<{ because: string; question?: Ask<All> }>,
+    Pick<Manner<Given<All>>, 'question'> &
+    Readonly<{ because: string }>,
 ): Operation {
   return { ...untyped(definition), where: 'command line', because: definition.because }
 }
@@ -222,25 +214,14 @@ export function ofCommandLine<const All extends Parameters, Result>(
 export function ofTerminal<const All extends Parameters>({
   say,
   ...description
-}: Description<All> &
-  Readonly<{
-    because: string
-    say: (values: Given<All>, terminal: Terminal) => Promise<Said>
-  }>): Operation {
+}: Description<All> & Saying<Given<All>>): Operation {
   // The command line has read each value by its kind.
   return { ...description, where: 'terminal', say: (values, at) => say(values as Given<All>, at) }
 }
 
 /** Takes the types away, so that operations of all kinds fit into one table. */
 function untyped<All extends Parameters, Result, Where>(
-  definition: Definition<All, Result, unknown, Where> &
-    Readonly<{
-      isSilent?: boolean
-      question?: Ask<All>
-      load?: Load<Given<All>>
-      takesLong?: (values: Given<All>) => boolean
-      location?: (result: Result) => string
-    }>,
+  definition: Definition<All, Result, unknown, Where> & Manner<Given<All>>,
 ): Untyped<Where> {
   const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
   const { question, load, takesLong, ...description } = others
@@ -269,7 +250,7 @@ function untyped<All extends Parameters, Result, Where>(
 /** Throws unless one of the parameters is given of which one is needed; `nameOf` says what the user calls them. */
 export function requireOneOf(
   { needsOneOf }: Pick<Operation, 'needsOneOf'>,
-  values: Readonly<Record<string, unknown>>,
+  values: AnyValues,
   nameOf: (name: string) => string,
 ): void {
   if (!needsOneOf || needsOneOf.some((name) => values[name] !== undefined)) return

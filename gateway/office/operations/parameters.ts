@@ -1,15 +1,27 @@
 import type { Clock } from '../../../shared/clock.ts'
 import { latestDays } from '../../front/counts/usage.ts'
 import { rememberedDays } from '../../front/counts/tally-store.ts'
-import { anyText, dayCount, yesOrNo } from './kinds.ts'
+import { anyText, dayCount, lineCount, yesOrNo, type Kind } from './kinds.ts'
 
 /** The key that an operation works on. */
 export const oneKey = { isKey: true, isRequired: true } as const
 
-/** A text; help calls it by the word `value`. */
-export function textOf<const Value extends string>(value: Value, help: string) {
-  return { kind: anyText, value, help } as const
+/** A value of a kind; help calls it by the word `value`. */
+export function valueOf<Each, const Value extends string>(
+  kind: Kind<Each>,
+  value: Value,
+  help: string,
+) {
+  return { kind, value, help } as const
 }
+
+/** A text. */
+export function textOf<const Value extends string>(value: Value, help: string) {
+  return valueOf(anyText, value, help)
+}
+
+/** Of a value that stands in a command by itself, without the name of an option, and may not be left out. */
+export const argument = { isArgument: true, isRequired: true } as const
 
 /** A switch. */
 export function aSwitch(help: string) {
@@ -38,6 +50,14 @@ export const days = {
   help: 'how many days back, today included',
   defaultText: String(rememberedDays),
 } as const
+
+/** The most lines of a list. */
+export function newest(what: string) {
+  return {
+    ...valueOf(lineCount, 'N', `how many ${what}, the newest first`),
+    defaultText: '100',
+  } as const
+}
 
 /** The first and the last day of a report, counted from 1970 in UTC. */
 export function dayRange(count: number, clock: Clock): { fromDay: number; toDay: number } {

@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/times.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Noted } from '../../front/records/audit.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
@@ -43,33 +44,18 @@ export type QuotaDeskOptions = Readonly<{
 
 /** The operations on bans and quotas, for the command line and the admin API. */
 export class QuotaDesk {
-  readonly #keys: KeyStore
-  readonly #quota: QuotaStore
-  readonly #plans: ReadonlyMap<string, Plan>
-  readonly #clock: Clock
-  readonly #noted: Noted | undefined
-  readonly #by: string
-  readonly #audit: QuotaDeskOptions['audit']
-  readonly #lastUses: QuotaDeskOptions['lastUses']
+  readonly #options: QuotaDeskOptions
 
   constructor(options: QuotaDeskOptions) {
-    const { keys, quota, plans, clock, noted, by = 'unknown', audit, lastUses } = options
-    this.#by = by
-    this.#lastUses = lastUses
-    this.#plans = plans
-    this.#noted = noted
-    this.#audit = audit
-    this.#keys = keys
-    this.#quota = quota
-    this.#clock = clock
+    this.#options = options
   }
 
   /** The bans that run, in the order of their ends: of a caller with tokens of several accounts, the one that ends last. */
   async bans(): Promise<readonly (Ban & { name: string })[]> {
-    const all = (await this.#quota.bans()).toSorted((a, b) => a.untilMs - b.untilMs)
+    const all = (await this.#options.quota.bans()).toSorted((a, b) => a.untilMs - b.untilMs)
     const bans = [...new Map(all.map((ban) => [ban.key, ban])).values()]
     const nameOf = await keyNames(
-      this.#keys,
+      this.#options.keys,
       bans.map(({ key }) => key),
     )
     return bans
@@ -79,42 +65,35 @@ export class QuotaDesk {
 
   /** The ends of running bans in milliseconds, by key. */
   async banEnds(): Promise<ReadonlyMap<string, number>> {
-    return new Map((await this.#quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
+    return new Map((await this.#options.quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
   }
 
   /** Bans a key for a time from now, in place of a ban that runs. The audit has the note. */
   async ban(id: string, forMs: number, note?: string): Promise<Ban & { name: string }> {
     if (note !== undefined) requireText('the note', note)
     const key = await this.#key(id)
-    const untilMs = setEnd(this.#clock() + forMs)
+    const untilMs = setEnd(this.#options.clock() + forMs)
     const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
-    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
-    const quotas = new Set([ban.quota, ...running.map(({ quota }) => quota)])
-    for (const quota of quotas) await this.#quota.ban(quota, id, untilMs)
-    const [before] = running
-    await this.#noted?.({
-      what: 'bans.set',
-      subject: id,
-      before: before ? banView(before) : null,
-      after: { ...banView(ban), note },
-    })
+    const { quotas, before } = await this.#running(key)
+    for (const quota of quotas) await this.#options.quota.ban(quota, id, untilMs)
+    const after = { ...banView(ban), note }
+    await this.#options.noted?.({ what: 'bans.set', subject: id, before, after })
     return ban
   }
 
   async lift(id: string): Promise<void> {
-    // The ban may belong to another quota: the key may have moved to another account since.
-    const running = (await this.#quota.bans()).filter(({ key }) => key === id)
-    const quotas = new Set([quotaOf(await this.#key(id)), ...running.map(({ quota }) => quota)])
+    const { quotas, before } = await this.#running(await this.#key(id))
     let lifted = false
-    for (const quota of quotas) lifted = (await this.#quota.lift(quota, id)) || lifted
+    for (const quota of quotas) lifted = (await this.#options.quota.lift(quota, id)) || lifted
     if (!lifted) throw new KeyMistake(`the key "${id}" isn’t banned`, 'not_found')
-    const [before] = running
-    await this.#noted?.({
-      what: 'bans.lift',
-      subject: id,
-      before: before ? banView(before) : null,
-      after: null,
-    })
+    await this.#options.noted?.({ what: 'bans.lift', subject: id, before, after: null })
+  }
+
+  /** The ban of a key that runs, and the quotas that may have one: the key may have moved to another account since. */
+  async #running(key: Key) {
+    const running = (await this.#options.quota.bans()).filter((ban) => ban.key === key.id)
+    const quotas = new Set([quotaOf(key), ...running.map(({ quota }) => quota)])
+    return { quotas, before: running[0] ? banView(running[0]) : null }
   }
 
   /** The state of a key's limits. */
@@ -128,7 +107,7 @@ export class QuotaDesk {
     const { bannedUntilMs } = facts.decision
     const beside = {
       bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
-      inUse: { key, uses: (await this.#lastUses?.of([key.id]))?.[0] },
+      inUse: { key, uses: (await this.#options.lastUses?.of([key.id]))?.[0] },
     }
     const view = keyView(key, facts.decision.nowMs, beside)
     return { ...view, standing: keyStanding(key, facts) }
@@ -144,8 +123,13 @@ export class QuotaDesk {
     const key = await this.#key(id)
     const quota = quotaOf(key)
     const before = await this.#view(key)
-    await this.#quota.reset(quota)
-    await this.#noted?.({ what: 'quota.reset', subject: id, before, after: await this.#view(key) })
+    await this.#options.quota.reset(quota)
+    await this.#options.noted?.({
+      what: 'quota.reset',
+      subject: id,
+      before,
+      after: await this.#view(key),
+    })
     return quota
   }
 
@@ -162,8 +146,8 @@ export class QuotaDesk {
     const before = (await this.#facts(key)).decision.seen.monthFrom
     const isChanged = monthFrom !== before
     if (isChanged) {
-      await this.#quota.setMonthFrom(quota, monthFrom)
-      await this.#noted?.({
+      await this.#options.quota.setMonthFrom(quota, monthFrom)
+      await this.#options.noted?.({
         what: 'quota.month',
         subject: id,
         before: { quota, monthFrom: before },
@@ -184,7 +168,9 @@ export class QuotaDesk {
       const why = before.offered ? `has no limit ${each}` : 'has no plan that is offered'
       throw new KeyMistake(`“${key.name}” ${why}: there is nothing to add to`)
     }
-    if (!(await this.#quota.grant(quota, { ...points, by: this.#by }))) {
+    if (
+      !(await this.#options.quota.grant(quota, { ...points, by: this.#options.by ?? 'unknown' }))
+    ) {
       const most = `${mostGrants} grants to it that hold still, which is all that are kept`
       throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
     }
@@ -195,7 +181,7 @@ export class QuotaDesk {
     const pointsByLimit = Object.fromEntries(
       shown.map(({ limit }) => [limit, points[limit] || null]),
     )
-    await this.#noted?.({
+    await this.#options.noted?.({
       what: 'quota.grant',
       subject: id,
       before: null,
@@ -214,14 +200,14 @@ export class QuotaDesk {
   async #allFacts(key: Key): Promise<StandingFacts> {
     const facts = await this.#facts(key)
     const isBanned = facts.decision.bannedUntilMs > 0
-    return { ...facts, cause: isBanned ? await causeOf(this.#audit, key.id) : null }
+    return { ...facts, cause: isBanned ? await causeOf(this.#options.audit, key.id) : null }
   }
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
     // The store's time may have ended a plan for a time, of which the question doesn't depend.
     const offerAt = (nowMs: number): Partial<Pick<Terms, 'limits' | 'included' | 'allParts'>> => {
       const inForce = settingsAt(key, nowMs)
-      const plan = this.#plans.get(inForce.plan)
+      const plan = this.#options.plans.get(inForce.plan)
       if (!plan) return {}
       const limits = effectiveLimits(plan, inForce.limits)
       return {
@@ -230,22 +216,18 @@ export class QuotaDesk {
         allParts: countedParts(plan, key).allParts,
       }
     }
-    const { limits: asked = noLimits, included, allParts: parts } = offerAt(this.#clock())
+    const { limits: asked = noLimits, included, allParts: parts } = offerAt(this.#options.clock())
     const ask = { key: key.id, cost: 0, limits: asked, included, parts }
-    const decision = await this.#quota.decide(quotaOf(key), ask)
+    const decision = await this.#options.quota.decide(quotaOf(key), ask)
     const { limits: offer } = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)
-    const grants = decision.granted ? await this.#quota.grants(quotaOf(key)) : []
+    const grants = decision.granted ? await this.#options.quota.grants(quotaOf(key)) : []
     return { decision, limits, grants, isOffered: offer !== undefined }
   }
 
   async #key(id: string): Promise<Key> {
-    const stored = await this.#keys.get(id)
+    const stored = await this.#options.keys.get(id)
     if (!stored) throw new KeyMistake(`there is no key with the id "${id}"`, 'not_found')
     return stored.key
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

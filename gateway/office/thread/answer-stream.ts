@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
-import { answerFrom, more, type ThreadAnswer } from './messages.ts'
+import { more, type ThreadAnswer } from './messages.ts'
 import { errorFrom } from './sent-error.ts'
 
 /** The time after which the answer of a client that reads nothing is cut. */
@@ -33,17 +33,16 @@ export async function valueOver(
   throw first?.is === 'error' ? errorFrom(first.error) : await why(hasBegun)
 }
 
-async function firstOver(port: MessagePort, begun?: () => void): Promise<ThreadAnswer | undefined> {
-  const message = await new Promise<unknown>((resolve) => {
-    const hear = (message: unknown): void => {
-      if ((message as { is?: unknown }).is === 'begun') return begun?.()
+function firstOver(port: MessagePort, begun?: () => void): Promise<ThreadAnswer | undefined> {
+  return new Promise((resolve) => {
+    const hear = (answer: ThreadAnswer): void => {
+      if (answer.is === 'begun') return begun?.()
       port.off('message', hear)
-      resolve(message)
+      resolve(answer)
     }
     port.on('message', hear)
     port.once('close', () => resolve(undefined))
   })
-  return message === undefined ? undefined : answerFrom(message)
 }
 
 /** The pieces of a long answer. The thread makes the next one when the client has taken the one before. */
@@ -56,13 +55,7 @@ class Pieces extends Readable {
     super({ highWaterMark: 1 })
     this.#port = port
     this.#first = first
-    port.on('message', (message: unknown) => {
-      try {
-        this.#take(answerFrom(message))
-      } catch (error) {
-        this.destroy(error as Error)
-      }
-    })
+    port.on('message', (answer: ThreadAnswer) => this.#take(answer))
     port.once('close', () => {
       if (!this.readableEnded && !this.destroyed)
         void Promise.resolve(why()).then((error) => this.destroy(error))
@@ -90,8 +83,7 @@ class Pieces extends Readable {
   }
 
   #send(piece: Buffer): void {
-    this.#stall = setTimeout(() => this.destroy(), stalledMs)
-    this.#stall.unref()
+    this.#stall = setTimeout(() => this.destroy(), stalledMs).unref()
     this.push(piece)
   }
 }

@@ -14,14 +14,13 @@ import {
   type Form,
   type SentQuestion,
   type ThreadAnswer,
-  askedFrom,
 } from './messages.ts'
 import { sentError } from './sent-error.ts'
 
 /** Makes the function that answers questions about the configuration that is in force at the beginning, and later ones. */
-export function answerer(beginning: Beginning, opener = openerOf): (message: unknown) => void {
+export function answerer(beginning: Beginning, opener = openerOf): (asked: Asked) => void {
   const room: Room = { beginning, desk: new ConfigDesk(beginning), opener }
-  return (message) => void answer(askedFrom(message), room)
+  return (asked) => void answer(asked, room)
 }
 
 type Room = Readonly<{ beginning: Beginning; desk: ConfigDesk; opener: typeof openerOf }>

@@ -1,12 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
-import { isOf, Type } from '../../../shared/schema.ts'
-import { deskQuestions, type ConfigDeskOptions, type DeskQuestion } from '../config/desk.ts'
+import type { ConfigDeskOptions, DeskQuestion } from '../config/desk.ts'
 import type { AskedRefusals } from '../explain/stored-refusals.ts'
 import { contentFrom } from '../operations/content.ts'
 import type { Operation } from '../operations/operation.ts'
-import { roles, type Role } from '../operations/role.ts'
+import type { Role } from '../operations/role.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
-import { sentKinds, type SentError } from './sent-error.ts'
+import type { SentError } from './sent-error.ts'
 
 /** The form of an answer. */
 export type Form = 'json' | 'csv'
@@ -45,30 +44,6 @@ export type Asked = Readonly<{ port: MessagePort }> &
     | Readonly<{ refusals: AskedRefusals }>
   )
 
-/** The form of a message to the thread, as far as the thread decides by it. */
-const askedSchema = Type.Union([
-  Type.Object({
-    question: Type.Object({
-      name: Type.String(),
-      given: Type.Object({}),
-      form: Type.Enum(['json', 'csv']),
-      operator: Type.Object({ name: Type.String(), role: Type.Enum([...roles]) }),
-      nowMs: Type.Number(),
-    }),
-  }),
-  Type.Object({
-    desk: Type.Object({ name: Type.Enum([...deskQuestions]), given: Type.Array({}) }),
-  }),
-  Type.Object({ closeDaysAtMs: Type.Number() }),
-  Type.Object({
-    refusals: Type.Object({
-      about: Type.String(),
-      except: Type.Array(Type.String()),
-      nowMs: Type.Number(),
-    }),
-  }),
-])
-
 /**
  * A message with an answer: all of it, as a text or a value, a piece, after which the thread waits until it is asked for more, or the end of the
  * pieces. The desk's answer comes after a message that it has begun.
@@ -79,27 +54,6 @@ export type ThreadAnswer =
   | Readonly<{ is: 'value'; value: unknown }>
   | Readonly<{ is: 'end' }>
   | Readonly<{ is: 'error'; error: SentError }>
-
-const answerSchema = Type.Union([
-  Type.Object({ is: Type.Enum(['whole', 'piece']), text: Type.Object({}) }),
-  Type.Object({ is: Type.Enum(['begun', 'value', 'end']) }),
-  Type.Object({
-    is: Type.Literal('error'),
-    error: Type.Object({ kind: Type.Enum([...sentKinds]), message: Type.String() }),
-  }),
-])
-
-/** A message that came to the thread. Throws for one that no gateway sends. */
-export function askedFrom(message: unknown): Asked {
-  if (isOf(askedSchema, message)) return message as Asked
-  throw new Error('the thread of the office got a message that isn’t a question')
-}
-
-/** A message that came from the thread. */
-export function answerFrom(message: unknown): ThreadAnswer {
-  if (isOf(answerSchema, message)) return message as ThreadAnswer
-  throw new Error('the thread of the office sent a message that isn’t an answer')
-}
 
 /** The message that asks for the next piece. */
 export const more = 'more'

@@ -5,21 +5,18 @@ import { ConfigError } from '../config/config-error.ts'
 import { WrongInput } from '../operations/operation.ts'
 import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 
-/** The classes of errors that keep theirs in a message. */
-export const sentKinds = [
-  'WrongInput',
-  'KeyMistake',
-  'StoreUnavailable',
-  'StoreDamaged',
-  'NotWrittenDown',
-  'ConfigError',
-  'Refusal',
-  'other',
-] as const
-
 /** An error as a message: by itself a message keeps no class. */
 export type SentError = Readonly<{
-  kind: (typeof sentKinds)[number]
+  /** The class of the error, if it keeps it. */
+  kind:
+    | 'WrongInput'
+    | 'KeyMistake'
+    | 'StoreUnavailable'
+    | 'StoreDamaged'
+    | 'NotWrittenDown'
+    | 'ConfigError'
+    | 'Refusal'
+    | 'other'
   message: string
   stack: string | undefined
   /** The code of a mistake or a refusal. */

@@ -1,15 +1,4 @@
-/** An object of a document that somebody else has written: nothing is known of its members. */
-export type Section = Readonly<Record<string, unknown>>
-
-/** An object, or an empty one in place of anything else. */
-export function section(value: unknown): Section {
-  const isSection = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isSection ? (value as Section) : {}
-}
-
-export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
+export { list, section, type Section } from '../../http/page/sections.ts'
 
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined

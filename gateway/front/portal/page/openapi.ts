@@ -1,3 +1,4 @@
+import { operationsOf, stepOf, targetOf } from '../../http/page/sections.ts'
 import { list, section, text, type Section } from './json.ts'
 import { sharedRefusalsIn, type SharedRefusals } from './shared-refusals.ts'
 
@@ -66,27 +67,16 @@ export class Openapi {
       const reference = text(at['$ref'])
       if (reference === undefined) return at
       const beside = Object.entries(at).filter(([name]) => name !== '$ref')
-      at = { ...section(this.#at(reference)), ...Object.fromEntries(beside) }
+      at = { ...section(targetOf(this.#document, reference)), ...Object.fromEntries(beside) }
     }
     return {}
-  }
-
-  #at(reference: string): unknown {
-    const steps = reference.replace(/^#\//, '').split('/')
-    return steps.map(plain).reduce<unknown>((at, step) => {
-      const isThere = typeof at === 'object' && at !== null && Object.hasOwn(at, step)
-      return isThere ? Reflect.get(at, step) : undefined
-    }, this.#document)
   }
 
   #operationsIn(paths: Section): Operation[] {
     return Object.entries(paths).flatMap(([path, value]) => {
       const item = this.resolve(value)
-      const own = methods.flatMap((method) =>
-        item[method] === undefined ? [] : [[method.toUpperCase(), item[method]] as const],
-      )
-      const all = [...own, ...Object.entries(section(item['additionalOperations']))].map(
-        ([method, operation]) => this.#operation(method, path, item, section(operation)),
+      const all = operationsOf(item, methods).map(([method, operation]) =>
+        this.#operation(method, path, item, operation),
       )
       const [get, head] = ['GET', 'HEAD'].map((name) => all.find(({ method }) => method === name))
       return get && head
@@ -131,19 +121,10 @@ export class Openapi {
 export function schemaName(value: unknown): string | undefined {
   const reference = text(section(value)['$ref'])
   const name = reference?.match(/^#\/components\/schemas\/([^/]+)$/)?.[1]
-  return name === undefined ? undefined : plain(name)
+  return name === undefined ? undefined : stepOf(name)
 }
 
 /** The anchor of a schema's place on the page. */
 export function schemaId(name: string): string {
   return `schema-${name}`
-}
-
-function plain(step: string): string {
-  const unescaped = step.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(unescaped)
-  } catch {
-    return unescaped
-  }
 }

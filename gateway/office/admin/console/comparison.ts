@@ -7,7 +7,9 @@ import { messageOf } from '../../../front/http/page/format.ts'
 export type ToCompare = Readonly<{ url: string; upstream?: string; for: string; share: string }>
 
 /** The comparison of this tab: its latest news, and how to begin and stop one. */
-export type KeptComparison = Readonly<{
+export type KeptComparison = ReturnType<typeof useComparison>
+
+type State = Readonly<{
   /** The last request for a comparison. */
   settings: ToCompare | undefined
   view: ComparisonView | undefined
@@ -15,11 +17,7 @@ export type KeptComparison = Readonly<{
   /** Whether the operator has stopped it. */
   isStopped: boolean
   error: string | undefined
-  begin: (settings: ToCompare) => void
-  stop: () => void
 }>
-
-type State = Pick<KeptComparison, 'settings' | 'view' | 'isRunning' | 'isStopped' | 'error'>
 
 const nothing: State = {
   settings: undefined,
@@ -33,7 +31,7 @@ const nothing: State = {
  * Keeps a comparison while the console is open: other pages don't end it. The gateway ends it when nobody
  * listens any more: when it is stopped, or the tab is closed.
  */
-export function useComparison(): KeptComparison {
+export function useComparison() {
   const [state, setState] = useState<State>(nothing)
   const leaving = useRef<AbortController | undefined>(undefined)
   useEffect(() => () => leaving.current?.abort(), [])

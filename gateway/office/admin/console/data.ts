@@ -46,4 +46,5 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
   return { ...state, reload: () => setRound((before) => before + 1) }
 }
 
-const nothing = { data: undefined, atMs: undefined, error: undefined }
+/** Before the first answer. */
+export const nothing = { data: undefined, atMs: undefined, error: undefined }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, refusalOf, send } from './api.ts'
-import type { Loaded } from './data.ts'
+import { nothing, type Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 import type { LiveRange, LiveRow, Snapshot } from '../../live/snapshot.ts'
@@ -30,8 +30,6 @@ export function useLive(range: LiveRange, isPaused: boolean): Loaded<Live> {
   }, [range, isPaused, isVisible])
   return { ...state, reload: () => undefined }
 }
-
-const nothing = { data: undefined, atMs: undefined, error: undefined }
 
 type News = Partial<Omit<Loaded<Live>, 'reload'>>
 

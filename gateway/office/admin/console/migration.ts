@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { CheckedUpstream } from '../../operations/upstream/check.ts'
-import { useComparison, type KeptComparison } from './comparison.ts'
+import { useComparison } from './comparison.ts'
 
 /** The way to another backend: its address, typed once, and what its steps have told. */
 export type Migration = Readonly<{
@@ -13,14 +13,10 @@ export type Migration = Readonly<{
   swap?: Readonly<Record<string, unknown>> | undefined
 }>
 
-export type KeptMigration = Readonly<{
-  at: Migration
-  change: (news: Partial<Migration>) => void
-  comparison: KeptComparison
-}>
+export type KeptMigration = ReturnType<typeof useMigration>
 
 /** Keeps a migration while the console is open: other pages don't end it. */
-export function useMigration(): KeptMigration {
+export function useMigration() {
   const [at, setAt] = useState<Migration>({ url: '', upstream: '', step: 'check' })
   const change = (news: Partial<Migration>): void => setAt((before) => ({ ...before, ...news }))
   return { at, change, comparison: useComparison() }

@@ -77,6 +77,16 @@ export type Column<Row> = Readonly<{
   isNumber?: boolean
 }>
 
+/** A link to the page of a key. */
+export function keyLink(id: string, name: string): Child {
+  return html`<a href=${`#/keys/${id}`}>${name}</a>`
+}
+
+/** A column of numbers. */
+export function numeric<Row>(name: Child, cell: (row: Row) => Child): Column<Row> {
+  return { name, isNumber: true, cell }
+}
+
 /** A real table. On narrow screens it scrolls by itself, by keyboard too; a tall one also up and down. */
 export function table<Row>(
   caption: string,

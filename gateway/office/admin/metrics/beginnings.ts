@@ -3,6 +3,7 @@ import type { RefusalCode } from '../../../../shared/refusal.ts'
 import type { Config } from '../../../front/config/config.ts'
 import { costOutcomes } from '../../../front/limits/answer-cost.ts'
 import { isLimited, type Limits } from '../../../front/limits/limits.ts'
+import type { Plan } from '../../../front/limits/plan.ts'
 import { planOrigins } from '../../../front/jwt/claims.ts'
 import { jwtReasons } from '../../../front/jwt/verify.ts'
 import { noPlan } from '../../../front/counts/labels.ts'
@@ -46,32 +47,18 @@ export const beginnings = {
     ]),
   bans: ({ plans }: Config) =>
     bounded([...plans.values()].filter(({ bans }) => bans).map(({ name }) => [name])),
-  near: ({ plans }: Config) =>
-    bounded(
-      [...plans.values()].flatMap(({ name: plan, limits }) =>
-        steadyWindows
-          .filter((window) => mayLimit(limits, window))
-          .map(({ name }): Labels => [plan, name]),
-      ),
-    ),
-  beyond: ({ plans }: Config) =>
-    bounded(
-      [...plans.values()].flatMap(({ name: plan, included }) =>
-        longWindows
-          .filter((window) => included && isLimited(included, window))
-          .map(({ name }): Labels => [plan, name]),
-      ),
+  near: (config: Config) =>
+    byWindow(config, steadyWindows, ({ limits }, window) => mayLimit(limits, window)),
+  beyond: (config: Config) =>
+    byWindow(
+      config,
+      longWindows,
+      ({ included }, window) => !!included && isLimited(included, window),
     ),
   answerCosts: ({ routes }: Config) =>
     routes.some(({ answerCost }) => answerCost) ? costOutcomes.map((outcome) => [outcome]) : [],
-  shadows: ({ plans }: Config) =>
-    bounded(
-      [...plans.values()].flatMap(({ name: plan, shadow }) =>
-        windows
-          .filter((window) => shadow && mayLimit(shadow.limits, window))
-          .map(({ name }): Labels => [plan, name]),
-      ),
-    ),
+  shadows: (config: Config) =>
+    byWindow(config, windows, ({ shadow }, window) => !!shadow && mayLimit(shadow.limits, window)),
   jwtRefusals: ({ jwt }: Config) => (jwt.length > 0 ? jwtReasons.map((reason) => [reason]) : []),
   jwtPlans: ({ jwt }: Config) =>
     bounded(
@@ -87,6 +74,19 @@ export const beginnings = {
 }
 
 /** Whether a plan limits a window, as far as the configuration tells: those of a custom plan are its keys' own. */
+/** The plans with those of the windows that they have. */
+function byWindow(
+  { plans }: Config,
+  some: readonly Window[],
+  has: (plan: Plan, window: Window) => boolean,
+): readonly Labels[] {
+  return bounded(
+    [...plans.values()].flatMap((plan) =>
+      some.filter((window) => has(plan, window)).map(({ name }): Labels => [plan.name, name]),
+    ),
+  )
+}
+
 function mayLimit(limits: Limits | 'custom', window: Window): boolean {
   return window.isRequired || (limits !== 'custom' && isLimited(limits, window))
 }

@@ -33,85 +33,75 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
       }
     },
   })
-  histogram(registry, 'tollgate_own_duration_seconds', {
-    help: 'From a request’s headers until it was sent on, or refused',
-    read: () => [[meters.own]],
-  })
-  addPoints(registry, gateway)
-  addCallers(registry, gateway)
-}
-
-/** What requests use up. */
-function addPoints(registry: Registry, gateway: OperatedGateway): void {
-  const { meters } = gateway.front
-  counter(registry, 'tollgate_near_limit_total', {
-    help: 'Requests that were let in with 80 % or more of a limit used, by window',
-    labels: ['plan', 'window'],
-    begins: () => beginnings.near(gateway.config),
-    read: () => counts(meters.near),
-  })
-  counter(registry, 'tollgate_beyond_points_total', {
-    help: 'Points of requests beyond what their plan includes, by the window that meters them',
-    labels: ['plan', 'window'],
-    begins: () => beginnings.beyond(gateway.config),
-    read: () => counts(meters.beyond),
-  })
-  counter(registry, 'tollgate_answer_costs_total', {
-    help: 'Answers of routes whose cost they tell: told, missing, malformed, or capped at the most that the route allows',
-    labels: ['outcome'],
-    begins: () => beginnings.answerCosts(gateway.config),
-    read: () => counts(meters.answerCosts),
-  })
-  counter(registry, 'tollgate_shadow_refusals_total', {
-    help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
-    labels: ['plan', 'window'],
-    begins: () => beginnings.shadows(gateway.config),
-    read: () => counts(meters.shadows),
-  })
-}
-
-/** What becomes of callers. */
-function addCallers(registry: Registry, gateway: OperatedGateway): void {
-  const { meters } = gateway.front
-  counter(registry, 'tollgate_bans_total', {
-    help: 'Keys that were banned for going on after refusals',
-    labels: ['plan'],
-    begins: () => beginnings.bans(gateway.config),
-    read: () => counts(meters.bans),
-  })
-  counter(registry, 'tollgate_jwt_refusals_total', {
-    help: 'Requests with a JWT that was not let in, by the reason',
-    labels: ['reason'],
-    begins: () => beginnings.jwtRefusals(gateway.config),
-    read: () => counts(meters.jwtRefusals),
-  })
-  counter(registry, 'tollgate_jwt_plans_total', {
-    help: 'JWTs that were verified and let in, where a claim names the plan: by the claim, or by else',
-    labels: ['issuer', 'by'],
-    begins: () => beginnings.jwtPlans(gateway.config),
-    read: () => counts(meters.jwtPlans),
-  })
   counter(registry, 'tollgate_signatures_withheld_total', {
     help: 'Requests with a signature that could be taken for the gateway’s, which was not forwarded',
     labels: [],
     read: () => [[meters.signaturesWithheld]],
   })
-  counter(registry, 'tollgate_strangers_total', {
+  histogram(registry, 'tollgate_own_duration_seconds', {
+    help: 'From a request’s headers until it was sent on, or refused',
+    read: () => [[meters.own]],
+  })
+  const add: AddCounts = (meter, name, options) => {
+    const begins = () => (meter === 'notices' ? [] : beginnings[meter](gateway.config))
+    counter(registry, name, { ...options, begins, read: () => counts(meters[meter]) })
+  }
+  addPoints(add)
+  addCallers(add)
+}
+
+/** Adds a counter of a meter. Its series that begin with the configuration have the meter's name. */
+type AddCounts = (
+  meter: 'notices' | Exclude<keyof typeof beginnings, 'requests' | 'refusals'>,
+  name: string,
+  options: Readonly<{ help: string; labels: readonly string[] }>,
+) => void
+
+/** What requests use up. */
+function addPoints(add: AddCounts): void {
+  add('near', 'tollgate_near_limit_total', {
+    help: 'Requests that were let in with 80 % or more of a limit used, by window',
+    labels: ['plan', 'window'],
+  })
+  add('beyond', 'tollgate_beyond_points_total', {
+    help: 'Points of requests beyond what their plan includes, by the window that meters them',
+    labels: ['plan', 'window'],
+  })
+  add('answerCosts', 'tollgate_answer_costs_total', {
+    help: 'Answers of routes whose cost they tell: told, missing, malformed, or capped at the most that the route allows',
+    labels: ['outcome'],
+  })
+  add('shadows', 'tollgate_shadow_refusals_total', {
+    help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
+    labels: ['plan', 'window'],
+  })
+}
+
+/** What becomes of callers. */
+function addCallers(add: AddCounts): void {
+  add('bans', 'tollgate_bans_total', {
+    help: 'Keys that were banned for going on after refusals',
+    labels: ['plan'],
+  })
+  add('jwtRefusals', 'tollgate_jwt_refusals_total', {
+    help: 'Requests with a JWT that was not let in, by the reason',
+    labels: ['reason'],
+  })
+  add('jwtPlans', 'tollgate_jwt_plans_total', {
+    help: 'JWTs that were verified and let in, where a claim names the plan: by the claim, or by else',
+    labels: ['issuer', 'by'],
+  })
+  add('strangers', 'tollgate_strangers_total', {
     help: 'Requests without a valid key, by the code of their answer',
     labels: ['outcome'],
-    begins: beginnings.strangers,
-    read: () => counts(meters.strangers),
   })
-  counter(registry, 'tollgate_notices_total', {
+  add('notices', 'tollgate_notices_total', {
     help: 'Notices by event and result: delivered, failed (one try), given_up, dropped',
     labels: ['type', 'result'],
-    read: () => counts(meters.notices),
   })
-  counter(registry, 'tollgate_deprecated_requests_total', {
+  add('deprecated', 'tollgate_deprecated_requests_total', {
     help: 'Calls of deprecated operations',
     labels: ['operation', 'plan'],
-    begins: () => beginnings.deprecated(gateway.config),
-    read: () => counts(meters.deprecated),
   })
 }
 

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../../../shared/serve.ts'
 import { Ranges } from '../../../front/http/address.ts'
+import type { Path } from '../mistake.ts'
 import {
   list,
   mistake,
@@ -10,6 +11,12 @@ import {
   type Remark,
   type Section,
 } from './remarks.ts'
+import {
+  isInternalName,
+  isThisMachine,
+  unbracketed,
+  whyInternal,
+} from '../../../front/http/networks.ts'
 
 /** Callers and operators need different addresses, and the admin address needs a token if others can reach it. */
 export function* addressRemarks(
@@ -41,17 +48,22 @@ function isOneHost(one: unknown, other: unknown): boolean {
   return first === second
 }
 
-export function* proxyRemarks(file: Section, quote: Quote): Generator<Remark> {
-  for (const [i, range] of list(file['trustedProxies']).entries()) {
-    const written = text(range)
-    if (written === undefined) continue
-    try {
-      new Ranges([written])
-    } catch {
-      const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
-      const setting = ['trustedProxies', i] as const
-      yield mistake(setting, `${expected}, got "${quote(setting)}"`)
-    }
+/** Each of a list is an address, or a range of them. */
+export function* rangeRemarks(at: Path, ranges: unknown, quote: Quote): Generator<Remark> {
+  for (const [i, range] of list(ranges).entries()) {
+    const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
+    const setting = [...at, i]
+    if (!isRange(range)) yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+  }
+}
+
+/** Whether something that is a text is a range. */
+function isRange(range: unknown): boolean {
+  try {
+    if (typeof range === 'string') new Ranges([range])
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -72,4 +84,57 @@ export function* originRemarks(file: Section, quote: Quote): Generator<Remark> {
       yield mistake(setting, `must be an origin as browsers spell it, got "${shown}"${hint}`)
     }
   }
+}
+
+/** A URL that the gateway itself asks, and the addresses outside the internet that it may lead to. */
+type Outgoing = Readonly<{
+  at: Path
+  url: unknown
+  /** The ranges of the setting `allow` beside it. */
+  allow: unknown
+  /** Why the URL must not be had besides. */
+  fault?: string | undefined
+  /** What goes there, such as `notices go there`, and what this machine alone may be by plain http. */
+  what: string
+  plainly: string
+  /** Whether addresses in `allow` may be asked by plain http as well. */
+  isPlainAllowed?: boolean
+}>
+
+/** The URL is encrypted, or leads to this machine or to where its entry allows it. */
+export function* outgoingRemarks(outgoing: Outgoing, quote: Quote): Generator<Remark> {
+  const { at, url: written, allow, fault } = outgoing
+  yield* rangeRemarks([...at.slice(0, -1), 'allow'], allow, quote)
+  const ranges = list(allow).flatMap((range) => (isRange(range) ? (text(range) ?? []) : []))
+  const to = text(written)
+  if (to === undefined || !URL.canParse(to)) return
+  const url = new URL(to)
+  const why = fault ?? urlFault(url, ranges, outgoing)
+  if (why === undefined) return
+  // The value of a variable is never shown, so nothing made of it is.
+  const isShown = !quote(at).includes('${')
+  yield mistake(at, isShown ? why : why.replaceAll(unbracketed(url.hostname), 'ADDRESS'))
+}
+
+function urlFault(
+  url: URL,
+  ranges: readonly string[],
+  { what, plainly, isPlainAllowed }: Outgoing,
+): string | undefined {
+  const host = unbracketed(url.hostname)
+  if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
+  if (isThisMachine(url.hostname)) return undefined
+  const mayBePlain = isPlainAllowed && ranges.length > 0
+  if (url.protocol === 'http:' && !mayBePlain) return `must be https: ${plainly} by plain http`
+  const internal = whyInternal(host)
+  if (
+    internal === undefined &&
+    isInternalName(host) &&
+    ranges.length === 0 &&
+    !host.includes(':')
+  ) {
+    return `is ${host}, a name of an internal network: ${what} only if its addresses are in allow, such as allow: [10.0.0.0/8]`
+  }
+  if (internal === undefined || new Ranges(ranges).has(host)) return undefined
+  return `is ${host}, an address ${internal}: ${what} only if it is in allow, such as allow: [${host}]`
 }

@@ -6,7 +6,7 @@ import type { ConfigDocument } from '../document.ts'
 import type { Mistake, Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
-import { addressRemarks, originRemarks, proxyRemarks } from './addresses.ts'
+import { addressRemarks, originRemarks, rangeRemarks } from './addresses.ts'
 import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
@@ -18,8 +18,7 @@ import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
 import { mistake, section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
-import { operationRemarks } from './operations.ts'
-import { restrictionRemarks } from './restrictions.ts'
+import { operationRemarks, restrictionRemarks } from './restrictions.ts'
 import {
   cookieRemarks,
   headerRemarks,
@@ -95,7 +94,7 @@ export function contradictionsIn(
     ...deprecationRemarks(file, quote, soundEntries),
     ...jwtRemarks(file, quote, world.files),
     ...noticeRemarks(file, quote),
-    ...proxyRemarks(file, quote),
+    ...rangeRemarks(['trustedProxies'], file['trustedProxies'], quote),
     ...originRemarks(file, quote),
   ]
   return [...ofRoutes, ...remarks.map(at)]

@@ -2,7 +2,9 @@ import { METHODS } from '../../../../shared/node/http.ts'
 import { decoded, pathExpression, plainTarget } from '../../../front/http/paths.ts'
 import { methodsOf } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
-import { list, section, text, type Section } from './remarks.ts'
+import type { Path } from '../mistake.ts'
+import { pathPattern } from '../settings/values.ts'
+import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
 
 /** The parts of an entry of `routes` that no variable decides. */
 export type KnownEntry = Readonly<{
@@ -60,6 +62,29 @@ export function methodFault(method: string, quoted: () => string): string | unde
   return `names a method that Node.js doesn't know, got "${shown}"${hint}`
 }
 
+/** Each of a list of methods is one that is forwarded. */
+export function* methodRemarks(
+  setting: Path,
+  methods: readonly unknown[],
+  quote: Quote,
+): Generator<Remark> {
+  for (const [i, method] of methods.entries()) {
+    const path = [...setting, i]
+    const written = text(method)
+    const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
+    const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
+    if (fault !== undefined) yield mistake(path, fault)
+  }
+}
+
+const paths = new RegExp(pathPattern)
+
+/** A path that keeps the rule of its setting; `undefined` for what else a file says there, and what a variable decides. */
+export function pathIn(value: unknown): string | undefined {
+  const written = text(value)
+  return written !== undefined && paths.test(written) ? written : undefined
+}
+
 /** Why no request can have a path; `undefined` if it can. `quoted` gives the text that messages quote. */
 export function pathFault(path: string, quoted: () => string): string | undefined {
   if (plainTarget(path) === undefined) {
@@ -71,4 +96,19 @@ export function pathFault(path: string, quoted: () => string): string | undefine
   const shown = quoted()
   const hint = shown.includes(path) && !/\s/.test(plain) ? `; did you mean ${plain}?` : ''
   return `must be written without escapes, got "${shown}"${hint}`
+}
+
+/** The plans of a file, each with its operations behind it. */
+export function planSections(file: Section): [Path, Section][] {
+  return Object.entries(section(file['plans'])).flatMap(([name, plan]) => {
+    const path = ['plans', name]
+    const operations = Object.entries(section(section(plan)['operations']))
+    return [
+      [path, section(plan)] as [Path, Section],
+      ...operations.map(([operation, limits]): [Path, Section] => [
+        [...path, 'operations', operation],
+        section(limits),
+      ]),
+    ]
+  })
 }

@@ -2,7 +2,7 @@ import { keysFrom } from '../../../front/jwt/key-set.ts'
 import { defaultPrefix } from '../../../front/jwt/settings.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
-import { outgoingRemarks } from './outgoing.ts'
+import { outgoingRemarks } from './addresses.ts'
 import {
   list,
   mistake,
@@ -37,7 +37,6 @@ export function* jwtRemarks(
       const outgoing = {
         at: [...at, 'keys'],
         url: source,
-        allowAt: [...at, 'allow'],
         allow,
         what: 'keys are fetched there',
         plainly: 'only this machine, and addresses in allow, are asked',

@@ -2,6 +2,7 @@ import { isUpTo, limitFrom, mostLimit } from '../../../front/limits/limit-settin
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
+import { planSections } from './entries.ts'
 import {
   list,
   mistake,
@@ -14,18 +15,7 @@ import {
 
 /** The sections of a file that have limits, without shadows, which are never above theirs. */
 function limitSections(file: Section): [Path, Section][] {
-  const ofPlans = Object.entries(section(file['plans'])).flatMap(([name, plan]) => {
-    const path = ['plans', name]
-    const operations = Object.entries(section(section(plan)['operations']))
-    return [
-      [path, section(plan)] as [Path, Section],
-      ...operations.map(([operation, limits]): [Path, Section] => [
-        [...path, 'operations', operation],
-        section(limits),
-      ]),
-    ]
-  })
-  return [...ofPlans, [['strangers'], section(file['strangers'])]]
+  return [...planSections(file), [['strangers'], section(file['strangers'])]]
 }
 
 /** A limit has at most 15 digits. */

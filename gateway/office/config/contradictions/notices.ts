@@ -1,7 +1,7 @@
 import { areSecrets, areShort } from '../../notices/signature.ts'
 import { isMasked } from '../mask.ts'
 import type { Path } from '../mistake.ts'
-import { outgoingRemarks } from './outgoing.ts'
+import { outgoingRemarks } from './addresses.ts'
 import {
   list,
   mistake,
@@ -29,7 +29,6 @@ export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
     const outgoing = {
       at: [...at, 'to'],
       url,
-      allowAt: [...at, 'allow'],
       allow,
       fault: earlier === undefined ? undefined : `is that of notices[${earlier}]`,
       what: 'notices go there',

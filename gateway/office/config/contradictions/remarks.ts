@@ -1,5 +1,5 @@
 import type { Path } from '../mistake.ts'
-export { list, section } from '../../../../shared/sections.ts'
+export { list, section } from '../../../front/http/page/sections.ts'
 import { durationFrom } from '../../../../shared/units.ts'
 
 /** A sentence about a setting, without its subject: messages put the setting's path before it. */

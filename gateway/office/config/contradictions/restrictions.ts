@@ -1,6 +1,5 @@
 import type { Path } from '../mistake.ts'
-import { pathPattern } from '../settings/values.ts'
-import { methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { methodRemarks, pathFault, pathIn, planSections, type KnownEntry } from './entries.ts'
 import {
   list,
   mistake,
@@ -11,8 +10,7 @@ import {
   type Remark,
   type Section,
 } from './remarks.ts'
-
-const paths = new RegExp(pathPattern)
+import { limitNames } from '../../../../shared/windows.ts'
 
 /** The methods and paths that a plan includes. A path that no route covers is only a warning: it opens nothing. */
 export function* restrictionRemarks(
@@ -21,14 +19,8 @@ export function* restrictionRemarks(
   entries: readonly KnownEntry[] | undefined,
 ): Generator<Remark> {
   const routed = entries && coveredPaths(file, entries)
-  for (const [name, plan] of Object.entries(section(file['plans']))) {
-    const setting = ['plans', name]
-    yield* requestRemarks(setting, section(plan), quote, routed)
-    for (const [operation, requests] of Object.entries(section(section(plan)['operations']))) {
-      const at = [...setting, 'operations', operation]
-      yield* requestRemarks(at, section(requests), quote, routed)
-    }
-  }
+  for (const [at, requests] of planSections(file))
+    yield* requestRemarks(at, requests, quote, routed)
 }
 
 /** The methods and paths of a plan, or of one of its operations. */
@@ -40,28 +32,14 @@ function* requestRemarks(
 ): Generator<Remark> {
   yield* methodRemarks([...setting, 'methods'], list(requests['methods']), quote)
   for (const [i, path] of list(requests['paths']).entries()) {
-    const written = text(path)
-    if (written === undefined || !paths.test(written)) continue
+    const written = pathIn(path)
+    if (written === undefined) continue
     const at = [...setting, 'paths', i]
     const fault = pathFault(written, () => quote(at))
     if (fault !== undefined) yield mistake(at, fault)
     else if (routed && !routed.some((each) => canMeet(each, written))) {
       yield warning(at, `is covered by no route: ${quote(at)}`)
     }
-  }
-}
-
-function* methodRemarks(
-  setting: Path,
-  methods: readonly unknown[],
-  quote: Quote,
-): Generator<Remark> {
-  for (const [i, method] of methods.entries()) {
-    const path = [...setting, i]
-    const written = text(method)
-    const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
-    const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
-    if (fault !== undefined) yield mistake(path, fault)
   }
 }
 
@@ -89,4 +67,75 @@ function canMeet(one: string, other: string): boolean {
     if (a !== b && !a.startsWith('{') && !b.startsWith('{')) return false
   }
   return true
+}
+
+/** The most operations of a plan. */
+const mostOperations = 4
+
+/** Operations of plans that would count nothing, or never. */
+export function* operationRemarks(file: Section): Generator<Remark> {
+  for (const [plan, settings] of Object.entries(section(file['plans']))) {
+    const setting = ['plans', plan, 'operations'] as const
+    const operations = Object.entries(section(section(settings)['operations']))
+    if (operations.length > mostOperations) {
+      yield mistake(setting, `must be at most ${mostOperations}, got ${operations.length}`)
+    }
+    for (const [i, [name, value]] of operations.entries()) {
+      const [at, operation] = [[...setting, name], section(value)]
+      yield* emptyRemarks(at, operation)
+      const first = operations.slice(0, i).find(([, other]) => covers(section(other), operation))
+      if (first)
+        yield mistake(
+          at,
+          `never counts: ${first[0]}, which comes before it, takes all of its requests`,
+        )
+    }
+  }
+}
+
+function* emptyRemarks(at: Path, operation: Section): Generator<Remark> {
+  if (operation['methods'] === undefined && operation['paths'] === undefined) {
+    yield mistake(at, 'needs methods or paths: without any, it would count what the plan counts')
+  }
+  const limits = limitNames.map((name) => operation[name])
+  if (limits.every((limit) => limit === undefined || limit === 'unlimited')) {
+    yield mistake(at, `needs a limit: one of ${limitNames.join(', ')}`)
+  }
+}
+
+/** Whether an operation takes all requests of another one. */
+function covers(one: Section, other: Section): boolean {
+  return (
+    coversMethods(one['methods'], other['methods']) && coversPaths(one['paths'], other['paths'])
+  )
+}
+
+function coversMethods(one: unknown, other: unknown): boolean {
+  if (one === undefined) return true
+  const methods = list(one)
+  const isTaken = (method: unknown): boolean =>
+    methods.includes(method) || (method === 'HEAD' && methods.includes('GET'))
+  return other !== undefined && list(other).every(isTaken)
+}
+
+function coversPaths(one: unknown, other: unknown): boolean {
+  if (one === undefined) return true
+  if (other === undefined) return false
+  const patterns = list(one).flatMap((path) => text(path) ?? [])
+  return list(other).every((path) => {
+    const written = text(path)
+    return written !== undefined && patterns.some((pattern) => coversPath(pattern, written))
+  })
+}
+
+/** Whether a pattern matches all that another one does. */
+function coversPath(pattern: string, other: string): boolean {
+  const [parts, others] = [pattern.split('/'), other.split('/')]
+  for (const [i, part] of parts.entries()) {
+    const each = others[i]
+    if (each === undefined) return false
+    if (part === '*') return true
+    if (each === '*' || (!part.startsWith('{') && part !== each)) return false
+  }
+  return parts.length === others.length
 }

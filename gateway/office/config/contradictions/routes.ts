@@ -2,12 +2,10 @@ import { shapeOf } from '../../../front/http/paths.ts'
 import { nameOf } from '../check.ts'
 import { withHead } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
-import { pathPattern } from '../settings/values.ts'
-import { methodFault, pathFault, type KnownEntry } from './entries.ts'
-import { ownPathRemarks, ownPathsIn } from './own-paths.ts'
+import { methodFault, pathFault, pathIn, type KnownEntry } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
-
-const paths = new RegExp(pathPattern)
+import { keyPaths, pagePaths } from '../../../front/http/own-paths.ts'
+import type { Path } from '../mistake.ts'
 
 export function* routeRemarks(
   file: Section,
@@ -19,8 +17,8 @@ export function* routeRemarks(
   for (const [i, route] of list(file['routes']).entries()) {
     const { path, rewrite } = section(route)
     yield* upstreamRemarks(file, i, quote)
-    const written = text(path)
-    if (written === undefined || !paths.test(written)) continue
+    const written = pathIn(path)
+    if (written === undefined) continue
     const setting = ['routes', i, 'path'] as const
     const fault = pathFault(written, () => quote(setting))
     if (fault !== undefined) yield mistake(setting, fault)
@@ -96,5 +94,41 @@ function* restRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<R
       const sentence = `is the same path as that of routes[${other}], with other names: ${quote(setting)}`
       yield mistake(setting, sentence)
     }
+  }
+}
+
+/** A path at which the gateway itself answers, and the setting that puts it there. */
+type OwnPath = Readonly<{ path: string; setting: Path }>
+
+/** The gateway's own paths, as far as no variable decides them. */
+function ownPathsIn(file: Section): OwnPath[] {
+  const at = (name: string): OwnPath[] => {
+    const path = pathIn(section(file[name])['path'])
+    return path === undefined ? [] : [{ path, setting: [name, 'path'] }]
+  }
+  // A path that ends in / breaks its own rule.
+  const pages = at('portal').filter(({ path }) => !path.endsWith('/'))
+  const canRotate = section(file['portal'])['rotate'] === 'on'
+  return [
+    ...at('quota'),
+    ...at('usage'),
+    ...pages.flatMap(({ path, setting }) =>
+      pagePaths(path).map((each) => ({ path: each, setting })),
+    ),
+    ...(canRotate ? [{ path: keyPaths.rotate, setting: ['portal', 'rotate'] }] : []),
+  ]
+}
+
+/** Each of the gateway's own paths can be asked for, and is for one thing. */
+function* ownPathRemarks(file: Section, quote: Quote): Generator<Remark> {
+  const settings = new Map<string, Path>()
+  for (const { path, setting } of ownPathsIn(file)) {
+    const other = settings.get(path)
+    const shown = quote(setting)
+    const fault =
+      other === undefined || other === setting ? pathFault(path, () => shown) : undefined
+    if (fault !== undefined && other === undefined) yield mistake(setting, fault)
+    else if (other !== undefined) yield mistake(setting, `is ${nameOf(other)} as well: ${shown}`)
+    settings.set(path, setting)
   }
 }

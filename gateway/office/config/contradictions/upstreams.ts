@@ -4,7 +4,7 @@ import { hopByHop, plainName, unsendable } from '../../../front/forwarding/withh
 import { decoded } from '../../../front/http/paths.ts'
 import { isMasked } from '../mask.ts'
 import { headerName } from '../settings/values.ts'
-import { leadsTo, methodFault, type KnownEntry } from './entries.ts'
+import { leadsTo, methodRemarks, type KnownEntry } from './entries.ts'
 import {
   list,
   mistake,
@@ -51,12 +51,7 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
     if (every !== undefined && hold !== undefined) {
       yield mistake([...at, 'for'], 'is the same setting as every: write one of them')
     }
-    for (const [i, method] of list(methods).entries()) {
-      const path = [...at, 'methods', i]
-      const isMethod = typeof method === 'string' && /^[A-Z-]+$/.test(method)
-      const fault = isMethod ? methodFault(method, () => quote(path)) : undefined
-      if (fault !== undefined) yield mistake(path, fault)
-    }
+    yield* methodRemarks([...at, 'methods'], list(methods), quote)
     const present = list(targets).map(knownOrigin)
     for (const [i, target] of list(to).entries()) {
       const origin = knownOrigin(target)

@@ -3,6 +3,23 @@ import { Type, withOptions, type AnySchema, type Static } from '../../../../shar
 /** The purpose of a setting in a sentence, for editors. */
 type Described = Readonly<{ description: string }>
 
+/** The parts of a schema that are read of it: of sections, lists, choices and single values. */
+export type Rule = Readonly<{
+  expected?: string
+  type?: string
+  properties?: Readonly<Record<string, Rule>>
+  patternProperties?: Readonly<Record<string, Rule>>
+  required?: readonly string[]
+  items?: Rule
+  minItems?: number
+  maxItems?: number
+  anyOf?: readonly Rule[]
+  const?: unknown
+  enum?: readonly unknown[]
+  default?: unknown
+  shortFor?: string
+}>
+
 /** A setting that must be written. */
 export function required<Rule extends AnySchema>(
   rule: Rule,

@@ -39,7 +39,7 @@ export const saveConfig = ofGateway({
       )
     }
     const text = file.read()
-    const result = await reloader.save(by, () => write(context, text, over))
+    const result = await reloader.reload(by, () => write(context, text, over))
     if (result !== 'refused') return inForce(reloader, { result })
     const mistakes = mistakesIn(reloader.state)
     throw new KeyMistake(

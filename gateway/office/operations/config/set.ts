@@ -1,6 +1,6 @@
 import { settingValue } from '../kinds.ts'
 import { ofCommandLine } from '../operation.ts'
-import { aSwitch, configFile, textOf } from '../parameters.ts'
+import { argument, aSwitch, configFile, textOf, valueOf } from '../parameters.ts'
 
 export const setConfig = ofCommandLine({
   name: 'config set',
@@ -10,14 +10,8 @@ export const setConfig = ofCommandLine({
     'PLACE is the place of the setting, such as plans.free.perHour or routes[0].cost. VALUE is YAML, such as 40, ' +
     'unlimited or "{ strikes: 10, within: 2m }"; null takes the setting away. Nothing is written.',
   parameters: {
-    place: { ...textOf('PLACE', 'the place of the setting'), isArgument: true, isRequired: true },
-    value: {
-      kind: settingValue,
-      value: 'VALUE',
-      help: 'its new value',
-      isArgument: true,
-      isRequired: true,
-    },
+    place: { ...textOf('PLACE', 'the place of the setting'), ...argument },
+    value: { ...valueOf(settingValue, 'VALUE', 'its new value'), ...argument },
     file: configFile,
     diff: aSwitch('print only the lines that change'),
   },

@@ -2,7 +2,7 @@ import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import { longestOutside } from '../../../front/http/token-length.ts'
 import type { JwtReason } from '../../../front/jwt/verify.ts'
-import { anyText } from '../kinds.ts'
+import { argument, textOf } from '../parameters.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
 import type { JudgedToken } from './judged.ts'
@@ -15,10 +15,7 @@ export const checkJwt = operation({
     'Reads the token from standard input if it is left out, or is -. The keys of its issuer are fetched for it. The token is ' +
     'never logged or stored. Exit code 1 if a gateway would refuse it.',
   parameters: {
-    token: {
-      ...{ kind: anyText, value: 'TOKEN', help: 'Token' },
-      ...{ isArgument: true, isSecret: true, isRequired: true },
-    },
+    token: { ...textOf('TOKEN', 'Token'), ...argument, isSecret: true },
   },
   role: 'read',
   run: async ({ config, clock }, { token }) => {

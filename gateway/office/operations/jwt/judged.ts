@@ -19,14 +19,7 @@ export type JudgedToken = Readonly<{
   /** Why the keys of its issuer couldn't be fetched. */
   failure: string | null
   /** Whose it would be, verified or not; `null` if its claims don't say so, or its issuer isn't in the configuration. */
-  caller: Readonly<{
-    id: string
-    name: string
-    issuer: string
-    subject: string
-    plan: string
-    account: string | null
-  }> | null
+  caller: ReturnType<typeof callerOf>
 }>
 
 /**
@@ -78,7 +71,7 @@ async function verdictBy(issuer: Issuer, token: string, given: Unverified): Prom
   return { reason: typeof judgement === 'string' ? judgement : null, failure }
 }
 
-function callerOf(settings: JwtSettings, claims: Members): JudgedToken['caller'] {
+function callerOf(settings: JwtSettings, claims: Members) {
   const outsider = outsiderOf(settings, claims, { isTrusted: false })
   if (!outsider) return null
   const { issuer, subject, name, plan, account = null } = outsider

@@ -1,6 +1,6 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
-import { timeText } from '../../../../shared/times.ts'
+import { iso, timeText } from '../../../../shared/times.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { aligned } from '../table.ts'
 
@@ -25,8 +25,7 @@ export const listIssuers = ofGateway({
         keys: keySet.keys ?? null,
         /** The others of its set, and why. */
         leftOut: keySet.leftOut,
-        fetchedAt:
-          keySet.fetchedAtMs === undefined ? null : new Date(keySet.fetchedAtMs).toISOString(),
+        fetchedAt: iso(keySet.fetchedAtMs) ?? null,
         failure: keySet.failure ?? null,
       })),
     ),

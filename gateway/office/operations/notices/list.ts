@@ -1,8 +1,7 @@
 import { timeText } from '../../../../shared/times.ts'
 import { noticesView, type NoticesView } from '../../notices/view.ts'
-import { lineCount } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { aSwitch } from '../parameters.ts'
+import { aSwitch, newest } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 export const listNotices = operation({
@@ -14,12 +13,7 @@ export const listNotices = operation({
     'each address.',
   parameters: {
     failed: aSwitch('only notices that were tried, without success'),
-    limit: {
-      kind: lineCount,
-      value: 'N',
-      help: 'how many notices, the newest first',
-      defaultText: '100',
-    },
+    limit: newest('notices'),
   },
   role: 'read',
   run: ({ stores, config }, { failed = false, limit }) =>

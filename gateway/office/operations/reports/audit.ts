@@ -2,9 +2,8 @@ import { timeText } from '../../../../shared/times.ts'
 import { keyNames } from '../../../front/keys/names.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import type { AuditEntry } from '../../../front/records/audit-store.ts'
-import { lineCount } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { days, dayRange, textOf } from '../parameters.ts'
+import { days, dayRange, newest, textOf } from '../parameters.ts'
 import { changeSentence, isOfMany } from '../change-sentence.ts'
 import { changesOf } from '../key-changes.ts'
 import { aligned } from '../table.ts'
@@ -18,12 +17,7 @@ export const listAudit = operation({
   parameters: {
     key: textOf('KEY', 'only changes and bans of this key'),
     days,
-    limit: {
-      kind: lineCount,
-      value: 'N',
-      help: 'how many lines, the newest first',
-      defaultText: '100',
-    },
+    limit: newest('lines'),
   },
   role: 'read',
   takesLong: ({ limit = 0 }) => limit > 200,

@@ -8,7 +8,7 @@ import { mostFound } from '../../../front/counts/refusal-store.ts'
 import type { FoundRefusals } from '../../explain/refusals-of.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
-import { anyText } from '../kinds.ts'
+import { argument, textOf } from '../parameters.ts'
 import { operation } from '../operation.ts'
 import { aligned } from '../table.ts'
 
@@ -21,13 +21,7 @@ export const showRequest = operation({
     'gateways that have stopped, for a day. Callers may choose ids, so several answers can have the same: the newest 500 ' +
     'are shown.',
   parameters: {
-    id: {
-      kind: anyText,
-      value: 'ID',
-      help: 'the X-Request-Id of an answer',
-      isArgument: true,
-      isRequired: true,
-    },
+    id: { ...textOf('ID', 'the X-Request-Id of an answer'), ...argument },
   },
   role: 'read',
   run: async ({ refusalsOf }, { id }) => {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { withCommas } from '../../../../shared/commas.ts'
-import { anyText } from '../kinds.ts'
+import { argument, textOf } from '../parameters.ts'
 import { ofCommandLine } from '../operation.ts'
 
 export const backupStore = ofCommandLine({
@@ -11,13 +11,7 @@ export const backupStore = ofCommandLine({
     'Gateways may serve meanwhile. The file is a store by itself: put it in the place of store.file ' +
     'while no gateway runs, or bring it back with: tollgate store copy --from FILE',
   parameters: {
-    file: {
-      kind: anyText,
-      value: 'FILE',
-      help: 'the file to write',
-      isArgument: true,
-      isRequired: true,
-    },
+    file: { ...textOf('FILE', 'the file to write'), ...argument },
   },
   role: 'all',
   run: async (context, { file }) => {

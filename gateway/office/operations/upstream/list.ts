@@ -1,5 +1,5 @@
 import { withCommas } from '../../../../shared/commas.ts'
-import { timeText } from '../../../../shared/times.ts'
+import { iso, timeText } from '../../../../shared/times.ts'
 import type { Target } from '../../../front/forwarding/target.ts'
 import { answerClasses } from '../../../front/counts/meters.ts'
 import type { OperatedGateway } from '../../office.ts'
@@ -39,15 +39,13 @@ function targetView(target: Target, isSigned: boolean) {
     ...healthView(target),
     /** Whether its requests carry the gateway's signature. */
     signed: isSigned,
-    since: new Date(healthSinceMs).toISOString(),
+    since: iso(healthSinceMs),
     underWay: pool.stats.running + pool.stats.queued,
     /** By the class of the status; `none` are those that got no answer. */
     answers: Object.fromEntries(answers.filter(([, count]) => count > 0)),
     p50Ms: meter.durations.within(0.5),
     p95Ms: meter.durations.within(0.95),
-    lastFailure: lastFailure
-      ? { at: new Date(lastFailure.atMs).toISOString(), cause: lastFailure.cause }
-      : null,
+    lastFailure: lastFailure ? { at: iso(lastFailure.atMs), cause: lastFailure.cause } : null,
   }
 }
 

@@ -2,17 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SideView, SwapState, SwapView } from '../../../front/swaps/view.ts'
 import type { SwapDesk } from '../swap-desk.ts'
 import type { Context, Endpoint } from '../context.ts'
-import { anyText, waitTime } from '../kinds.ts'
+import { waitTime } from '../kinds.ts'
+import { textOf } from '../parameters.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned, type Cell } from '../table.ts'
 import { percentText } from '../../../front/swaps/judge.ts'
 
-const upstreamName = {
-  kind: anyText,
-  value: 'NAME',
-  help: 'the upstream',
-  isArgument: true,
-} as const
+const upstreamName = { ...textOf('NAME', 'the upstream'), isArgument: true } as const
 
 export const swapStatus = operation({
   name: 'upstream swap status',

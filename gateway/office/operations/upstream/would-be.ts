@@ -2,19 +2,13 @@ import type { Config, UpstreamSettings } from '../../../front/config/config.ts'
 import { isTargetUrl, targetForm } from '../../../front/forwarding/target-url.ts'
 import { ofText } from '../kinds.ts'
 import { WrongInput } from '../operation.ts'
-import { textOf } from '../parameters.ts'
+import { argument, textOf, valueOf } from '../parameters.ts'
 
 const targetUrl = ofText(targetForm, (text) => (isTargetUrl(text) ? text : undefined))
 
 /** A would-be backend, and the upstream that it would be of. */
 export const wouldBe = {
-  url: {
-    kind: targetUrl,
-    value: 'URL',
-    help: 'the address of the new backend',
-    isArgument: true,
-    isRequired: true,
-  },
+  url: { ...valueOf(targetUrl, 'URL', 'the address of the new backend'), ...argument },
   upstream: textOf('NAME', 'the upstream, if there are several'),
 } as const
 

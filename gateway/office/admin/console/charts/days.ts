@@ -1,7 +1,7 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import { left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'
 
 const height = 140
@@ -52,11 +52,9 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
           `${title}, the newest day first`,
           [
             { name: 'Day', cell: ({ day }: Day) => day },
-            ...parts.map(({ label }, i) => ({
-              name: label,
-              isNumber: true,
-              cell: ({ counts }: Day) => count(counts[i] ?? 0),
-            })),
+            ...parts.map(({ label }, i) =>
+              numeric(label, ({ counts }: Day) => count(counts[i] ?? 0)),
+            ),
           ],
           [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
           ({ day }) => day,
@@ -107,6 +105,6 @@ function lastDays(span: number): readonly string[] {
   )
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, each) => all + each, 0)
 }

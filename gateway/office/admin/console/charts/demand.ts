@@ -1,6 +1,6 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
 import { left, roundSteps, stepLines, useWidth } from './scale.ts'
 
@@ -58,8 +58,8 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
         ${table(
           `Quotas by their highest use ${unit}`,
           [
-            { name: 'Used at least', isNumber: true, cell: ([use]: Curve[number]) => count(use) },
-            { name: 'Quotas', isNumber: true, cell: ([, quotas]: Curve[number]) => count(quotas) },
+            numeric('Used at least', ([use]: Curve[number]) => count(use)),
+            numeric('Quotas', ([, quotas]: Curve[number]) => count(quotas)),
           ],
           curve,
           ([use]) => use,

@@ -3,8 +3,7 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/snapshot.ts'
 import { failedOf, marks, partsOf, percent, refusedOf } from './outcomes.ts'
-import { shapes, type Column, type Figures, type Look } from './over-time-numbers.ts'
-import { OverTime } from './over-time.ts'
+import { shapes, OverTime, type Column, type Figures, type Look } from './over-time.ts'
 
 /** Lines go on over so many columns without requests. */
 const gap = 12

@@ -4,7 +4,7 @@ import { fieldText } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText } from '../../../../front/http/page/windows.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, keyLink, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
 import type { AuditView } from '../../../operations/reports/audit.ts'
 
@@ -47,7 +47,7 @@ export function Audit() {
 
 function sentenceOf({ what, subject, sentence }: AuditView): Child {
   const isOfKey = /^(?:keys|bans|quota)\./.test(what) && /^[0-9A-Za-z]{12}$/.test(subject)
-  return isOfKey ? html`<a href=${`#/keys/${subject}`}>${sentence}</a>` : sentence
+  return isOfKey ? keyLink(subject, sentence) : sentence
 }
 
 /** A change as the audit has it, behind a fold: the changed members, each with its value before and after. */

@@ -3,7 +3,7 @@ import type { KeptMigration } from '../migration.ts'
 import { useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, numeric, page, table, time } from '../page-parts.ts'
 import { routesTo } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
@@ -65,15 +65,13 @@ function targetsOf(name: string, targets: UpstreamsView[string]): Child {
     [
       { name: 'Target', cell: ([url]: Row) => html`<code>${url}</code>` },
       { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
-      { name: 'Weight', isNumber: true, cell: ([, { weight }]: Row) => weight },
+      numeric('Weight', ([, { weight }]: Row) => weight),
       { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
-      { name: 'Under way', isNumber: true, cell: ([, { underWay }]: Row) => count(underWay) },
+      numeric('Under way', ([, { underWay }]: Row) => count(underWay)),
       { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
-      {
-        name: 'p50, p95',
-        isNumber: true,
-        cell: ([, { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
-      },
+      numeric('p50, p95', ([, { p50Ms, p95Ms }]: Row) =>
+        p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,
+      ),
       {
         name: 'Last failure',
         cell: ([, { lastFailure }]: Row) =>

@@ -1,6 +1,6 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import type { ComparisonView } from '../../../compare/comparison-view.ts'
 import type { RouteView } from '../../../compare/route-views.ts'
 
@@ -23,10 +23,10 @@ export function ComparisonResult({ view, isStopped }: Props) {
       'What was compared, by route',
       [
         { name: 'Route', cell: ({ route }: RouteView) => html`<code>${route}</code>` },
-        { name: 'Compared', isNumber: true, cell: ({ compared }) => count(compared) },
-        { name: 'The same', isNumber: true, cell: ({ same }) => count(same) },
-        { name: 'Now: p50, p95', isNumber: true, cell: (each) => times(each.presentMs) },
-        { name: 'Then', isNumber: true, cell: (each) => times(each.wouldBeMs) },
+        numeric('Compared', ({ compared }: RouteView) => count(compared)),
+        numeric('The same', ({ same }: RouteView) => count(same)),
+        numeric('Now: p50, p95', ({ presentMs }: RouteView) => times(presentMs)),
+        numeric('Then', ({ wouldBeMs }: RouteView) => times(wouldBeMs)),
         { name: 'Would break', cell: ({ breaks }) => breaksOf(breaks) },
       ],
       routes,

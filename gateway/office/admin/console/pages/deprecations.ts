@@ -5,7 +5,7 @@ import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, keyLink, numeric, page, table, time } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -91,15 +91,8 @@ function callersOf(rows: readonly CallsView[]): Child {
   return table(
     `Keys that called it in 90 days: ${count(rows.length)}`,
     [
-      {
-        name: 'Key',
-        cell: ({ key, name }: CallsView) => html`<a href=${`#/keys/${key}`}>${name || key}</a>`,
-      },
-      {
-        name: 'Calls',
-        isNumber: true,
-        cell: ({ calls: times }: CallsView) => count(times),
-      },
+      { name: 'Key', cell: ({ key, name }: CallsView) => keyLink(key, name || key) },
+      numeric('Calls', ({ calls: times }: CallsView) => count(times)),
       { name: 'Last', cell: ({ last }: CallsView) => time(last) },
       { name: 'Its sunset', cell: ownSunset },
     ],
@@ -127,7 +120,7 @@ function extensionsOf({ extensions }: Deprecation): Child {
           ${i > 0 ? ', ' : ''}${
             'account' in extension
               ? `the account ${extension.account}`
-              : html`<a href=${`#/keys/${extension.key}`}>${extension.key}</a>`
+              : keyLink(extension.key, extension.key)
           }
           ${` until ${extension.until}${extension.spare ? ' (spared by brownouts)' : ''}`}
         `,

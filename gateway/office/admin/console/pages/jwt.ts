@@ -1,7 +1,7 @@
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, facts, table, time } from '../page-parts.ts'
+import { aged, facts, keyLink, numeric, table, time } from '../page-parts.ts'
 import type { JudgedToken } from '../../../operations/jwt/judged.ts'
 import type { Issuers as IssuersView } from '../../../operations/jwt/list.ts'
 
@@ -26,7 +26,7 @@ export function judgedJwt({ header, claims, reason, failure, caller }: JudgedTok
     <section aria-label="JWT">
       <p class=${reason === null ? 'banner' : 'banner bad'} role="status">${verdict}${why}</p>
       ${facts([
-        ['Caller', caller && html`<a href=${`#/keys/${caller.id}`}>${caller.name}</a>`],
+        ['Caller', caller && keyLink(caller.id, caller.name)],
         ['Subject', caller?.subject],
         ['Plan', caller?.plan],
         ['Account', caller?.account],
@@ -49,16 +49,11 @@ export function Issuers() {
 
 const columns = [
   { name: 'Issuer', cell: ({ issuer }: Issuer) => issuer },
-  {
-    name: 'Callers',
-    isNumber: true,
-    cell: ({ callers, maxCallers }: Issuer) => `${count(callers)} of ${count(maxCallers)}`,
-  },
-  {
-    name: 'Keys',
-    isNumber: true,
-    cell: ({ keys }: Issuer) => (keys === null ? 'none yet' : count(keys)),
-  },
+  numeric(
+    'Callers',
+    ({ callers, maxCallers }: Issuer) => `${count(callers)} of ${count(maxCallers)}`,
+  ),
+  numeric('Keys', ({ keys }: Issuer) => (keys === null ? 'none yet' : count(keys))),
   {
     name: 'Keys left out',
     cell: ({ leftOut }: Issuer) =>

@@ -4,7 +4,7 @@ import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windowsWhere } from '../../../../front/http/page/windows.ts'
-import { time, type Column } from '../page-parts.ts'
+import { numeric, time, type Column } from '../page-parts.ts'
 import type { KeyStanding } from '../../../operations/key-standing.ts'
 import type { KeyOnPage } from '../../../operations/keys/list.ts'
 import type { PickedKeys } from './many-keys.ts'
@@ -29,16 +29,8 @@ const firstColumns: readonly Column<KeyOnPage>[] = [
 ]
 
 const lastColumns: readonly Column<KeyOnPage>[] = [
-  {
-    name: 'Admitted today',
-    isNumber: true,
-    cell: ({ admittedToday }) => (admittedToday ? count(admittedToday) : ''),
-  },
-  {
-    name: 'Refused today',
-    isNumber: true,
-    cell: ({ refusedToday }) => (refusedToday ? count(refusedToday) : ''),
-  },
+  numeric('Admitted today', ({ admittedToday }) => (admittedToday ? count(admittedToday) : '')),
+  numeric('Refused today', ({ refusedToday }) => (refusedToday ? count(refusedToday) : '')),
   {
     name: 'Last used',
     cell: ({ lastUsedAt }) =>

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import { DayBars } from '../charts/days.ts'
+import { DayBars, sum } from '../charts/days.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
 import { refusedBy } from '../charts/outcomes.ts'
-import { table, time } from '../page-parts.ts'
+import { numeric, table, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
@@ -29,11 +29,7 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
 const lineColumns = [
   { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
   { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
-  {
-    name: 'How often',
-    isNumber: true,
-    cell: (line: TimelineLine) => ('count' in line ? count(line.count) : ''),
-  },
+  numeric('How often', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
   {
     name: 'Why',
     cell: (line: TimelineLine) => {
@@ -82,8 +78,4 @@ function costsText(days: readonly Usage[]): string {
 
 function refusedOf({ refused }: Usage): number {
   return sum(Object.values(refused))
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, each) => all + each, 0)
 }

@@ -3,16 +3,18 @@ import { bar } from '../../../../front/http/page/bar.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { partBars } from '../../../../front/http/page/parts.ts'
-import { windowsWhere } from '../../../../front/http/page/windows.ts'
+import { windowsWhere, limitsText, windows } from '../../../../front/http/page/windows.ts'
 import { query, type Session } from '../api.ts'
-import { aged, page } from '../page-parts.ts'
+import { aged, page, facts, numeric, table, time } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './key-actions.ts'
-import { deprecatedOf, factsOf, Sharing } from './key-facts.ts'
 import { Lines, usageOf } from './key-history.ts'
+import { ago } from '../times.ts'
+import { count } from '../../../../front/http/page/format.ts'
+import type { KeyPage } from '../../../operations/keys/list.ts'
 
 /** One key: how it stands, why it was refused, and what can be done. */
 export function Key({ id, session }: { id: string; session: Session }) {
@@ -62,4 +64,98 @@ function windowsOf({ standing }: KeyDetails): Child {
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
     </div>
     ${partBars(standing)}`
+}
+
+/** The settings of a key, in words. */
+function factsOf(details: KeyDetails): Child {
+  const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
+  const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
+  const { until, afterwards, limits, cap = {} } = details
+  return facts([
+    ['Id', html`<code>${id}</code>`],
+    ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
+    ['Account', account],
+    ['Issuer', details.issuer],
+    ['Subject', details.subject],
+    [
+      'Test key',
+      details.test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
+    ],
+    [
+      'Limits of its own',
+      limits?.until === undefined
+        ? limitsText(limits ?? {})
+        : html`${limitsText(limits)} until ${time(limits.until)}`,
+    ],
+    ['Cap inside its account', limitsText(cap)],
+    ['Months begin on day', standing.monthFrom],
+    [
+      'Afterwards',
+      afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? {})}`.trim(),
+    ],
+    [
+      'Granted',
+      standing.grants.length > 0 &&
+        html`<ul class="plain">
+          ${standing.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
+        </ul>`,
+    ],
+    ['Restricted to', only.join(' ')],
+    ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
+    ['Note', note],
+    ['Made', time(createdAt)],
+    ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
+    ['Token last used', lastUsedAt ? html`${ago(lastUsedAt)} (${time(lastUsedAt)})` : 'never'],
+    [
+      'Old token',
+      oldToken && html`works until ${time(oldToken.until)}; last used ${ago(oldToken.lastUsedAt)}`,
+    ],
+  ])
+}
+
+/** The points that an operator has added to the present windows, in words. */
+function grantText({ by, note, ...points }: KeyDetails['standing']['grants'][number]): string {
+  const more = windows.flatMap(({ name, limit }) => {
+    const granted = points[limit] ?? null
+    return granted === null ? [] : [`${count(granted)} for the ${name}`]
+  })
+  return `${more.join(', ')}, by ${by}${note === null ? '' : `: ${note}`}`
+}
+
+/** The other keys that use up the same quota. */
+function Sharing({ account, id }: { account: string; id: string }) {
+  const others = useData<KeyPage>(`/admin/keys${query({ account, limit: 20 })}`)
+  return aged(others, ({ keys, next }) => {
+    const rest = keys.filter((key) => key.id !== id && !key.test)
+    if (rest.length === 0 && next === null)
+      return html`<p class="quiet">No other key shares the quota of the account ${account}.</p>`
+    return html`
+      <p>
+        Other keys of the account ${account}, which share its quota:
+        ${rest.map((key, i) => html`${i > 0 ? ', ' : ' '}<a href=${`#/keys/${key.id}`}>${key.name}</a>`)}${next === null ? '' : ' and more'}
+      </p>
+    `
+  })
+}
+
+/** The deprecated operations that a key still calls. */
+function deprecatedOf(calls: readonly CallsView[]): Child {
+  if (calls.length === 0) return null
+  return html`
+    <h2>Deprecated operations that it calls</h2>
+    ${table(
+      'Calls in 90 days',
+      [
+        {
+          name: 'Operation',
+          cell: ({ operation }: CallsView) =>
+            html`<a href="#/deprecations"><code>${operation}</code></a>`,
+        },
+        numeric('Calls', ({ calls: times }: CallsView) => count(times)),
+        { name: 'Last', cell: ({ last }: CallsView) => time(last) },
+      ],
+      calls,
+      ({ operation }) => operation,
+    )}
+  `
 }

@@ -6,7 +6,7 @@ import { useData, type Loaded } from '../data.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { useLive, type Live } from '../live.ts'
-import { aged, page, table, time } from '../page-parts.ts'
+import { aged, keyLink, page, table, time } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
 import { FirstSteps } from './first-steps.ts'
@@ -116,10 +116,7 @@ function bansOf(bans: Bans): Child {
           ? `The first ${shownBans} of ${count(all.length)} keys that are banned`
           : 'Keys that are banned',
         [
-          {
-            name: 'Key',
-            cell: ({ id, name }: BanView) => html`<a href=${`#/keys/${id}`}>${name || id}</a>`,
-          },
+          { name: 'Key', cell: ({ id, name }: BanView) => keyLink(id, name || id) },
           { name: 'Until', cell: ({ until }: BanView) => time(until) },
         ],
         all.slice(0, shownBans),

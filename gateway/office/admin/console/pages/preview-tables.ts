@@ -7,7 +7,7 @@ import {
   windowsWhere,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
-import { table, type Column } from '../page-parts.ts'
+import { numeric, table, type Column } from '../page-parts.ts'
 import type { HitQuota, PlanPreview, RefusedQuota } from '../../../foresight/preview.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
@@ -90,11 +90,9 @@ function limitedIn({ now, then }: PlanPreview): readonly PageWindow[] {
 function ofBoth(shown: readonly PageWindow[]): readonly Column<Quota>[] {
   return [
     key,
-    ...shown.map((window) => ({
-      name: `Highest ${window.name}`,
-      isNumber: true,
-      cell: (row: Quota) => count(peakOf(row, window)),
-    })),
+    ...shown.map((window) =>
+      numeric(`Highest ${window.name}`, (row: Quota) => count(peakOf(row, window))),
+    ),
   ]
 }
 
@@ -120,14 +118,10 @@ const hitColumns = (shown: readonly PageWindow[]): readonly Column<HitQuota>[] =
 
 const refusedColumns = (shown: readonly PageWindow[]): readonly Column<RefusedQuota>[] => [
   ...ofBoth(shown),
-  {
-    name: 'Refused on',
-    isNumber: true,
-    cell: ({ daysRefused }: RefusedQuota) => `${count(daysRefused.length)} days`,
-  },
-  ...shown.map((window) => ({
-    name: `By the ${window.name}`,
-    isNumber: true,
-    cell: ({ refused }: RefusedQuota) => count(countIn(refused, window)),
-  })),
+  numeric('Refused on', ({ daysRefused }: RefusedQuota) => `${count(daysRefused.length)} days`),
+  ...shown.map((window) =>
+    numeric(`By the ${window.name}`, ({ refused }: RefusedQuota) =>
+      count(countIn(refused, window)),
+    ),
+  ),
 ]

@@ -1,5 +1,5 @@
 import { html } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
 import type { Finding } from '../../../compare/probe.ts'
 
@@ -19,7 +19,7 @@ export function ProbeFindings({ checked: { fit, findings } }: { checked: Checked
         { name: 'Probe', cell: ({ probe }: Finding) => html`<code>${probe}</code>` },
         { name: 'Expected', cell: ({ expected }: Finding) => expected },
         { name: 'Got', cell: ({ got }: Finding) => got },
-        { name: 'ms', isNumber: true, cell: ({ milliseconds }: Finding) => milliseconds },
+        numeric('ms', ({ milliseconds }: Finding) => milliseconds),
         {
           name: 'Would break',
           cell: ({ breaks, note }: Finding) =>

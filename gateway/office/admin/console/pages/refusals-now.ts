@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table, type Column } from '../page-parts.ts'
+import { keyLink, numeric, table, type Column } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
@@ -21,23 +21,19 @@ export function refusedKeys({ refusedKeys: all }: Snapshot, plan: string | undef
     ${table(
       'Keys by refusals in the last minute',
       [
-        {
-          name: 'Key',
-          cell: ({ key, name }: RefusedKeyFigures) => html`<a href=${`#/keys/${key}`}>${name}</a>`,
-        },
+        { name: 'Key', cell: ({ key, name }: RefusedKeyFigures) => keyLink(key, name) },
         { name: 'Plan', cell: ({ plan: of }: RefusedKeyFigures) => of },
         { name: 'By', cell: ({ window }: RefusedKeyFigures) => byWindow(window) },
-        {
-          name: 'A minute',
-          isNumber: true,
-          cell: (row: RefusedKeyFigures) => html`
+        numeric(
+          'A minute',
+          (row: RefusedKeyFigures) => html`
             <span
               class=${`share part-${row.window ?? 'other'}`}
               style=${{ width: `${(longestBar * row.count) / most}rem` }}
             ></span>
             ${count(row.count)}
           `,
-        },
+        ),
       ],
       rows,
       ({ key, window }) => `${key} ${window}`,
@@ -117,13 +113,11 @@ const refusalColumns: readonly Column<Alike>[] = [
     cell: ({ newest: { id, time: at } }) =>
       html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
   },
-  { name: 'Times', isNumber: true, cell: ({ times }) => count(times) },
+  numeric('Times', ({ times }) => count(times)),
   {
     name: 'Key',
     cell: ({ newest: { key, name } }) =>
-      key === null
-        ? html`<span class="quiet">none</span>`
-        : html`<a href=${`#/keys/${key}`}>${name}</a>`,
+      key === null ? html`<span class="quiet">none</span>` : keyLink(key, name ?? ''),
   },
   {
     name: 'Code',

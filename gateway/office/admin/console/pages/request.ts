@@ -5,7 +5,7 @@ import { count, plural } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { capital, windows } from '../../../../front/http/page/windows.ts'
-import { aged, facts, page, table, time } from '../page-parts.ts'
+import { aged, facts, keyLink, page, table, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
@@ -32,7 +32,7 @@ export function Request({ id, session }: { id: string; session: Session }) {
             [
               { name: 'When', cell: (each: Explained) => time(each.time) },
               { name: 'Status', cell: ({ status }: Explained) => status },
-              { name: 'Key', cell: keyLink },
+              { name: 'Key', cell: keyOf },
               { name: 'Why', cell: ({ sentence }: Explained) => sentence },
             ],
             others,
@@ -52,7 +52,7 @@ function answerOf(answer: Explained, session: Session): Child {
     ${facts([
       ['Request', html`<code>${method} ${path}</code> (route ${route})`],
       ['When', time(answer.time)],
-      ['Key', answer.key === null ? 'none' : keyLink(answer)],
+      ['Key', answer.key === null ? 'none' : keyOf(answer)],
       ['Reason', reasonText(answer)],
       ...windows.map(({ name }) => [capital(name), windowText(answer[name])] as const),
       ['Cost', costOf(answer)],
@@ -93,6 +93,6 @@ function answerTo({ time: at, status, sentence, id }: Explained): string {
   return `Your request ${id} of ${utc(at)} was answered with ${status}. ${sentence}`
 }
 
-function keyLink({ key, name }: Explained): Child {
-  return key === null ? '' : html`<a href=${`#/keys/${key}`}>${name}</a>`
+function keyOf({ key, name }: Explained): Child {
+  return key === null ? '' : keyLink(key, name ?? '')
 }

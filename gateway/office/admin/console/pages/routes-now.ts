@@ -1,7 +1,7 @@
 import { percent } from '../charts/outcomes.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { overMark, table, type Column } from '../page-parts.ts'
+import { numeric, overMark, table, type Column } from '../page-parts.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
 
 type Route = Snapshot['routes'][number]
@@ -20,24 +20,16 @@ const columns: readonly Column<Route>[] = [
     name: 'Route',
     cell: ({ route }) => (route === 'none' ? 'no route' : html`<code>${route}</code>`),
   },
-  { name: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
+  numeric('Requests', ({ requests }) => count(requests)),
   share('Failed', 'failed'),
   share('Refused', 'refused'),
-  { name: 'p50, ms', isNumber: true, cell: ({ p50 }) => count(p50) },
-  {
-    name: 'p99, ms',
-    isNumber: true,
-    cell: ({ p99, requests }) => [count(p99), overMark('upstream', p99, requests)],
-  },
+  numeric('p50, ms', ({ p50 }) => count(p50)),
+  numeric('p99, ms', ({ p99, requests }) => [count(p99), overMark('upstream', p99, requests)]),
 ]
 
 function share(name: string, part: 'refused' | 'failed'): Column<Route> {
-  return {
-    name,
-    isNumber: true,
-    cell: ({ requests, ...route }) => [
-      percent(route[part], requests),
-      overMark(part, route[part] / requests, requests),
-    ],
-  }
+  return numeric(name, ({ requests, ...route }) => [
+    percent(route[part], requests),
+    overMark(part, route[part] / requests, requests),
+  ])
 }

@@ -4,7 +4,7 @@ import { percent } from '../charts/outcomes.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, table } from '../page-parts.ts'
+import { aged, numeric, table } from '../page-parts.ts'
 import type { SideView, SwapView } from '../../../../front/swaps/view.ts'
 import { Edit } from './edit.ts'
 import { SwapActions, WayBack } from './swap-actions.ts'
@@ -86,20 +86,17 @@ function sidesOf(swap: SwapView): Child {
         name: 'Side',
         cell: ([name, targets]: Row) => html`${name} <code>${targets.join(', ')}</code>`,
       },
-      { name: 'Requests', isNumber: true, cell: ([, , side]: Row) => count(side.requests) },
-      {
-        name: 'Failed',
-        isNumber: true,
-        cell: ([, , { failures, requests }]: Row) =>
+      numeric('Requests', ([, , side]: Row) => count(side.requests)),
+      numeric(
+        'Failed',
+        ([, , { failures, requests }]: Row) =>
           html`<span class=${failures > 0 ? 'alarming' : ''}
             >${count(failures)}${requests > 0 && ` (${percent(failures, requests)})`}</span
           >`,
-      },
-      {
-        name: 'p50, p95',
-        isNumber: true,
-        cell: ([, , { p50Ms, p95Ms }]: Row) => (p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`),
-      },
+      ),
+      numeric('p50, p95', ([, , { p50Ms, p95Ms }]: Row) =>
+        p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,
+      ),
     ],
     rows,
     ([name]) => name,

@@ -37,3 +37,15 @@ export function stepOf(text: string): string {
 export function stepFor(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
 }
+
+/** The operations of a path in a document: those of some methods in their order, and others behind them. */
+export function operationsOf(
+  item: Section,
+  methods: readonly string[],
+): (readonly [method: string, operation: Section])[] {
+  const named = methods.map((method) => [method.toUpperCase(), item[method]] as const)
+  return [...named, ...Object.entries(section(item['additionalOperations']))].flatMap(
+    ([method, operation]) =>
+      operation === undefined ? [] : [[method, section(operation)] as const],
+  )
+}
