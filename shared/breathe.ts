@@ -1,2 +1,4 @@
 /** Lets the event loop serve requests between two pieces of work. */
-export { setImmediate as breathe } from 'node:timers/promises'
+export function breathe(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}

@@ -32,6 +32,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
   if (identified) {
     line['key'] = identified.id
     line['plan'] = identified.plan
+    if (identified.reference !== undefined) line['reference'] = identified.reference
   }
   line['route'] = route.label
   line['decision'] = outcomeOf(record, request)

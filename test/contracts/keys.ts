@@ -181,6 +181,25 @@ export function keyStoreContract(
       for (const { id } of keys) t.ok(ids.includes(id), 'while others are added')
     })
 
+    t.test('keys are found by their reference, exactly, and by a part of it', async (t) => {
+      const of = (name: string, reference?: string) => newKey({ name, reference, account: 'refs' })
+      const keys = [
+        of('a', 'cus_1'),
+        of('b', 'cus_12'),
+        of('c'),
+        of('d', 'cus_1'),
+        of('e', 'CUS_1'),
+      ]
+      await first.add(keys)
+      const found = async (filter: KeyFilter) =>
+        namesOf(await pagesOf(second, { account: 'refs', ...filter }, { limit: 2 })).join()
+      t.equal(await found({ reference: 'cus_1' }), 'a,d')
+      t.equal(await found({ reference: 'CUS_1' }), 'e')
+      t.equal(await found({ reference: 'cus_' }), '')
+      t.equal(await found({ search: 'us_12' }), 'b')
+      t.equal(await found({ search: 'cus' }), 'a,b,d,e')
+    })
+
     t.test('a search looks into name, account and note, in any case, and at the id', async (t) => {
       const account = 'Straße 7'
       const ids = ['Se4rchAAAA01', 'Se4rchAAAA02', 'Se4rchAAAA03']
@@ -313,6 +332,12 @@ export function keyStoreContract(
     t.test(
       'keys are asked for by many ids in batches, and only those that are there come',
       async (t) => {
+        const known = newKey({ name: 'a "b" \\', reference: 'a"\\b' })
+        await first.add([known])
+        for await (const keys of second.named([known.id])) {
+          const { id, name, reference } = known
+          t.strictSame(keys, [{ id, name, reference }])
+        }
         const ids = (await all(first)).map(({ id }) => id)
         const found: string[] = []
         let batches = 0

@@ -58,9 +58,10 @@ export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
   if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
   addForwarded(headers, request, trustedProxies)
   if (via) headers.push('via', via.lineFor(raw.httpVersion))
-  const { id = '', plan = '', account } = record.caller ?? {}
+  const { id = '', plan = '', account, reference } = record.caller ?? {}
   const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]
   if (account !== undefined) own.push('x-caller-account', callerValue(account))
+  if (reference !== undefined) own.push('x-caller-reference', callerValue(reference))
   if (sign) pushSigned(headers, own, sender, sent)
   else headers.push(...own)
   const { answerCost } = forwarding.route

@@ -31,6 +31,8 @@ export class Caller {
   readonly isTest: boolean
   /** Later sunsets of an account hold for its test keys, too, which don't use up its quota. */
   readonly account: string | undefined
+  /** The id by which the operator's own systems know the customer. */
+  readonly reference: string | undefined
   /** The end of its token; 0 if the token isn't valid, `undefined` if it never ends. */
   readonly #endsAtMs: number | undefined
   readonly #state: CallerState
@@ -53,6 +55,7 @@ export class Caller {
     this.quota = quotaOf(key)
     this.isTest = key.test === true
     this.account = key.account
+    this.reference = key.reference
     const hash = hashOfName(token)
     const endsAtMs = outsider ? Math.min(keyUntil(key), outsider.untilMs) : validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs

@@ -109,6 +109,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     limits: byLimit((window) => limitOf(window.limit, textOf(window.limit))),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: textOf('note'),
+    reference: textOf('reference'),
   }
 }
 

@@ -12,6 +12,8 @@ export type Key = Readonly<{
   name: string
   plan: string
   account?: string | undefined
+  /** The id by which the operator's own systems know the customer. */
+  reference?: string | undefined
   /** Whether it may have refusals acted for it. It stays what it was made as. */
   test?: boolean | undefined
   limits?: LimitSettings | undefined

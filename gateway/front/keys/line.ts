@@ -1,13 +1,13 @@
 import type { Key } from './key.ts'
 
 /**
- * The line of a key in the index of its store: name, id, account, note, plan, state and the id in lower case, each behind
- * a separator of its own. Lines are in the order of lists, by name and then by id. One look for a text passes over nearly
+ * The line of a key in the index of its store: name, id, account, note, reference (if there is one), plan, state and the id in
+ * lower case, each behind a separator of its own. Lines are in the order of lists, by name and then by id. One look for a text passes over nearly
  * all lines that don't have it: of a million, it makes the difference of half a second. `redis/keys-walk.lua` reads lines
  * too.
  */
-const separators = ['\x01', '\x02', '\x03', '\x04', '\x05', '\x06'] as const
-const [toId, toAccount, toNote, toPlan, toState, toLowerId] = separators
+const separators = ['\x01', '\x02', '\x03', '\x07', '\x04', '\x05', '\x06'] as const
+const [toId, toAccount, toNote, toReference, toPlan, toState, toLowerId] = separators
 
 /** The letter of each state in a filter. A line has no `e`: the time decides whether a key has expired. */
 export const stateLetters = { active: 'a', disabled: 'd', revoked: 'r', expired: 'e' } as const
@@ -33,9 +33,10 @@ function plain(text: string): string {
 
 /** The line of a key. */
 export function lineOf(key: Key): string {
-  const { id, name, account = '', note = '', plan } = key
+  const { id, name, account = '', note = '', reference, plan } = key
+  const known = reference === undefined ? '' : toReference + folded(reference)
   return (
-    `${folded(name)}${toId}${id}${toAccount}${folded(account)}${toNote}${folded(note)}` +
+    `${folded(name)}${toId}${id}${toAccount}${folded(account)}${toNote}${folded(note)}${known}` +
     `${toPlan}${plain(plan.toWellFormed())}${toState}${stateText(key)}${toLowerId}${folded(id)}`
   )
 }
@@ -59,7 +60,7 @@ export function idIn(line: string): string {
 
 /** The conditions for a line. All texts are folded, and every line meets an empty one. */
 export type LineFilter = Readonly<{
-  /** Somewhere in name, account or note, or at the beginning of the id. */
+  /** Somewhere in name, account, note or reference, or at the beginning of the id. */
   search: string
   /** Somewhere in the name. */
   name: string
@@ -71,6 +72,7 @@ export type LineFilter = Readonly<{
 }>
 
 export const accountPart = (account: string): string => toAccount + folded(account) + toNote
+export const referencePart = (reference: string): string => toReference + folded(reference) + toPlan
 export const planPart = (plan: string): string => toPlan + plain(plan.toWellFormed()) + toState
 
 /** The beginning of the state in the lines of keys that may be in a state. */

@@ -21,6 +21,7 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     name: Type.String(),
     plan: Type.String(),
     account: Type.Optional(Type.String()),
+    reference: Type.Optional(Type.String()),
     test: Type.Optional(Type.Boolean()),
     limits: Type.Optional(Type.Object(limits)),
     cap: Type.Optional(Type.Object({ ...limits, sinceMs: Type.Integer() })),

@@ -19,7 +19,7 @@ const longestLine = 1_000_000
 export const settingColumns = [
   ...['plan', 'name', 'account'],
   ...limitNames,
-  ...['expires', 'note', 'test'],
+  ...['expires', 'note', 'test', 'reference'],
 ]
 
 /** The columns of an imported key. */

@@ -54,9 +54,10 @@ export function requireSound(
   settings: KeySettings,
   plans: ReadonlyMap<string, Plan> | undefined,
 ): void {
-  const { name, account, note, limits, expiresAtMs } = settings
+  const { name, account, reference, note, limits, expiresAtMs } = settings
   requireText('the name', name)
   if (account !== undefined) requireText('the account', account)
+  if (reference !== undefined && !isReference(reference)) throw new KeyMistake(wrongReference)
   if (note !== undefined) requireText('the note', note)
   if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
     throw new KeyMistake(
@@ -172,6 +173,13 @@ export function changedCap(
 export function isLine(text: string): boolean {
   if (text.trim() === '' || text.length > longestText) return false
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
+}
+
+const wrongReference =
+  'a reference must be 1 to 128 printable ASCII characters without spaces, such as cus_123'
+
+function isReference(text: string): boolean {
+  return /^[!-~]{1,128}$/.test(text)
 }
 
 export function requireText(what: string, text: string): void {

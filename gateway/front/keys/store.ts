@@ -76,7 +76,7 @@ export type PageQuery = Readonly<{
 export type KeyPage = Readonly<{ keys: readonly Key[]; end?: string }>
 
 /** A key by its id, and its name. */
-export type Named = Readonly<{ id: string; name: string; test?: true }>
+export type Named = Readonly<{ id: string; name: string; reference?: string; test?: true }>
 
 /** Keys in any number, which need not all be in memory as objects. */
 export type Keys = Iterable<Key> & Readonly<{ length: number }>

@@ -61,6 +61,7 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   if (sender) {
     attributes['tollgate.key.id'] = sender.id
     attributes['tollgate.plan'] = sender.plan
+    if (sender.reference !== undefined) attributes['tollgate.reference'] = sender.reference
   }
   attributes['tollgate.decision'] = outcomeOf(record, request)
   attributes['tollgate.config.hash'] = hash

@@ -47,8 +47,8 @@ function keyOperations(contextFor: ContextFor): KeyOperations {
     show: (key) => askAbout(showKey, contextFor, key),
     async find(token) {
       try {
-        const { key, works } = await ask(findKey, contextFor, { token })
-        return { ...key, works }
+        const found = await ask(findKey, contextFor, { token })
+        return found && 'works' in found ? { ...found.key, works: found.works } : undefined
       } catch (error) {
         if (error instanceof TollgateError && error.code === 'not_found') return undefined
         throw error

@@ -92,6 +92,8 @@ export interface NewKey extends Author {
   readonly plan: string
   /** Keys of one account share one quota. */
   readonly account?: string | undefined
+  /** The id by which your own systems know the customer. */
+  readonly reference?: string | undefined
   /** Limits in place of the plan's. */
   readonly limits?: Points<Limit> | undefined
   /** The most that this key may use of its account. */
@@ -113,6 +115,7 @@ export interface KeyChange extends Author {
   readonly name?: string | undefined
   readonly plan?: string | undefined
   readonly account?: string | null | undefined
+  readonly reference?: string | null | undefined
   readonly limits?:
     (Points<Limit | null> & Readonly<{ until?: Time | null | undefined }>) | null | undefined
   readonly cap?: Points<Limit | null> | null | undefined
@@ -132,11 +135,12 @@ export interface NewGrant extends Author, Points<number> {
 }
 
 export interface KeyFilter {
-  /** In name, account or note, or at the beginning of the id. */
+  /** In name, account, note or reference, or at the beginning of the id. */
   readonly search?: string | undefined
   readonly name?: string | undefined
   readonly plan?: string | undefined
   readonly account?: string | undefined
+  readonly reference?: string | undefined
   readonly state?: 'active' | 'disabled' | 'expired' | 'revoked' | undefined
   /** Not used for so long, such as `90d`. */
   readonly unused?: string | undefined

@@ -99,7 +99,7 @@ function requireArguments(operation: Operation, args: readonly string[]): void {
   }
   if (args.length <= all.length) return
   // The word may be the secret.
-  if (secretsOf(parameters).length > 0) {
+  if (secretsOf(parameters, {}).length > 0) {
     throw new WrongInput(`"${name}" takes no arguments: what it asks for comes from standard input`)
   }
   const wanted = all.length === 0 ? 'no arguments' : argumentWords(operation).join(' ')

@@ -71,7 +71,7 @@ async function completeGiven(
     const find = keyFinder((word) => context.desks().keys.find(word), ask, warn)
     values[key.name] = await find(key.word)
   }
-  for (const [name, help] of secretsOf(operation.parameters)) {
+  for (const [name, help] of secretsOf(operation.parameters, values)) {
     const isGiven = values[name] !== undefined && values[name] !== '-'
     if (!isGiven) values[name] = await askSecret(`${help}: `)
   }

@@ -33,7 +33,7 @@ export async function configurationFor(
 }
 
 /** Commands that need a file without mistakes. All others go on, as the gateway does. */
-const strict = /^(?:config (?:check|diff|edit|set|show)|plans preview|store )/
+const strict = /^(?:config (?:check|diff|edit|set|show)|plans preview|store |upstream check)/
 
 type Going = Readonly<{
   environment: Surroundings['environment']

@@ -100,9 +100,14 @@ export function optionParameters({
 }
 
 /** The parameters that are read from standard input: their names, and their help. */
-export function secretsOf(parameters: Parameters): [name: string, help: string][] {
+export function secretsOf(
+  parameters: Parameters,
+  given: Readonly<Record<string, unknown>>,
+): [name: string, help: string][] {
   return Object.entries(parameters).flatMap(([name, parameter]) =>
-    'kind' in parameter && parameter.isSecret ? [[name, parameter.help]] : [],
+    'kind' in parameter && parameter.isSecret && given[parameter.unless ?? ''] === undefined
+      ? [[name, parameter.help]]
+      : [],
   )
 }
 

@@ -1,7 +1,7 @@
 import { section } from '../../front/http/page/sections.ts'
 import type { Key } from '../../front/keys/key.ts'
 import type { AuditEntry } from '../../front/records/audit-store.ts'
-import { changedMembers } from '../operations/changes-text.ts'
+import { changedMembers } from '../../front/records/changed-members.ts'
 import { auditText } from '../../front/records/audit-store.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
 import type { NoticeType } from '../../front/records/notice-types.ts'

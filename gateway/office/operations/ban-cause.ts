@@ -1,4 +1,4 @@
-import { membersOf } from './changes-text.ts'
+import { membersOf } from '../../front/records/changed-members.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 
 /** The number of audit lines about bans of a key that are searched for its latest ban. */

@@ -4,7 +4,8 @@ import { windows } from '../../../shared/windows.ts'
 import { endText } from '../../../shared/times.ts'
 import { earnedText } from '../../front/limits/ban-ends.ts'
 import type { Act, Change } from '../../front/records/audit-store.ts'
-import { changedMembers, changesText, membersOf } from './changes-text.ts'
+import { changedMembers, membersOf } from '../../front/records/changed-members.ts'
+import { changesText } from './changes-text.ts'
 
 /** A change, and the name of the key that it is of; `undefined` for a change of something else. With an act, it stands for that. */
 export type NamedChange = Change & Readonly<{ name?: string | undefined; act?: Act | undefined }>

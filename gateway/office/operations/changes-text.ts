@@ -2,6 +2,7 @@ import { withMore } from '../../../shared/and-more.ts'
 import { withCommas } from '../../../shared/commas.ts'
 import { windows } from '../../../shared/windows.ts'
 import { timeText } from '../../../shared/times.ts'
+import { changedMembers, membersOf } from '../../front/records/changed-members.ts'
 
 /** Words for members whose names say less. */
 const words: Readonly<Record<string, string>> = {
@@ -35,19 +36,6 @@ export function changesText(
     return `${words[place] ?? place} ${from}→ ${shown(now)}`
   })
   return withMore(changes.slice(0, most), Math.max(0, changes.length - most)).join(', ')
-}
-
-/** The names of the members that differ; `null` is as one that is missing. */
-export function changedMembers(before: unknown, after: unknown): string[] {
-  const [old, now] = [membersOf(before), membersOf(after)]
-  const names = new Set([...Object.keys(old), ...Object.keys(now)])
-  return [...names].filter(
-    (name) => JSON.stringify(old[name] ?? null) !== JSON.stringify(now[name] ?? null),
-  )
-}
-
-export function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 /** What differs, by its path: of a section that was added or taken away, each member. */

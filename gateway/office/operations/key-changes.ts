@@ -1,6 +1,6 @@
 import type { Key } from '../../front/keys/key.ts'
 import type { AuditEntry, AuditQuery, AuditStore } from '../../front/records/audit-store.ts'
-import { membersOf } from './changes-text.ts'
+import { membersOf } from '../../front/records/changed-members.ts'
 
 /** The most imports that are looked through for that of a key. */
 const mostImports = 1_000

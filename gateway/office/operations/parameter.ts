@@ -39,6 +39,8 @@ export type Parameter = Readonly<{
   isOfCommand?: boolean
   /** It is in no message. On the command line it is read from standard input, unless it is an argument that is given. */
   isSecret?: boolean
+  /** Where a parameter of this name is given, the command line doesn't ask for it. */
+  unless?: string
   /** A word that means `null` on the command line, and its meaning for help. */
   nullWord?: Readonly<{ word: string; meaning: string }>
 }>

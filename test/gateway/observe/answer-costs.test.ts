@@ -116,6 +116,6 @@ t.test('usage and ledger have the sum of the estimates beside what was told', as
   t.match(await run('usage', 'export'), /POINTS +ESTIMATED +REFUSED[^]* 547 +40 +0 /)
   t.match(
     await run('usage', 'export', '--csv'),
-    /"final","estimated","included","beyond"\r\n.*"547","0","false","40","547","0"/,
+    /"final","estimated","included","beyond","names","reference"\r\n.*"547","0","false","40","547","0"/,
   )
 })

@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts'
 
 const { url, client } = await startRedis(t)
 const epoch = '00000000-0000-4000-8000-000000000000'
-const unavailable = /has format 4|out of reach/
+const unavailable = /has format 5|out of reach/
 
 /** Everything that is in a Redis. */
 async function contentOf(client: Redis): Promise<unknown> {
@@ -62,13 +62,13 @@ t.test('a new store has the format of the version that opens it first', async (t
   const stores = await openStores(storeAt({ url }, 'new:'), { forCommandLine: true })
   t.teardown(() => stores.close())
   t.equal(await stores.keys.get('a'), undefined)
-  t.match(await client.hgetall('new:{keys}:store'), { format: '3', epoch: /^[0-9a-f-]{36}$/ })
+  t.match(await client.hgetall('new:{keys}:store'), { format: '4', epoch: /^[0-9a-f-]{36}$/ })
   const file = join(folderOf(t), 'gateway.db')
   await (await openStores(storeAt(file))).close()
   t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 18)
 })
 
-for (const format of ['2', '4', undefined]) {
+for (const format of ['3', '5', undefined]) {
   const has = format === undefined ? 'has keys and no format' : `has format ${format}`
   t.test(`a Redis that ${has} is refused by gateways and commands, and stays`, async (t) => {
     await client.flushall()
@@ -76,7 +76,7 @@ for (const format of ['2', '4', undefined]) {
     if (format) await client.hset('tollgate:{keys}:store', { format, epoch })
     const before = await contentOf(client)
     const sentence = new RegExp(
-      `what is in Redis ${has}, .* knows format 3 alone: start the version that wrote it, set another store.prefix, or`,
+      `what is in Redis ${has}, .* knows format 4 alone: start the version that wrote it, set another store.prefix, or`,
     )
     await refuses(t, folderOf(t), `redis: "${url}"`, sentence)
     t.strictSame(await contentOf(client), before)
@@ -86,12 +86,12 @@ for (const format of ['2', '4', undefined]) {
 t.test('a record that a gateway writes anew is waited for', async (t) => {
   await client.flushall()
   await client.hset('tollgate:{keys}:records', 'a', '{}')
-  setTimeout(() => void client.hset('tollgate:{keys}:store', { format: '3', epoch }), 200)
+  setTimeout(() => void client.hset('tollgate:{keys}:store', { format: '4', epoch }), 200)
   const { code, out } = await refusedOr(t, `redis: "${url}"`)
   t.equal(code, 0, out)
 })
 
-for (const format of [17, 19]) {
+for (const format of [18, 20]) {
   t.test(`a file of format ${format} is refused by gateways and commands, and stays`, async (t) => {
     const folder = folderOf(t)
     const file = join(folder, 'gateway.db')
@@ -101,7 +101,7 @@ for (const format of [17, 19]) {
     database.close()
     const before = readFileSync(file)
     const sentence = new RegExp(
-      `gateway.db can't be used: it has format ${format}, .* knows format 18 alone: start the version that wrote it, or`,
+      `gateway.db can't be used: it has format ${format}, .* knows format 19 alone: start the version that wrote it, or`,
     )
     await refuses(t, folder, `file: ${file}`, sentence)
     t.strictSame(readFileSync(file), before)

@@ -21,7 +21,7 @@ import { isThere } from './is-there.ts'
 import { FileWatch } from './watch-keys.ts'
 
 type Row = { id: string; version: number; record: string }
-type NameRow = { id: string; name: string; test: 1 | 0 | null }
+type NameRow = { id: string; name: string; reference: string | null; test: 1 | 0 | null }
 
 const batchSize = 2_000
 
@@ -164,7 +164,7 @@ function statementsOf(database: Database) {
     ),
     get: database.prepare<string, Row>(`SELECT * FROM keys WHERE id = ? AND ${isThere}`),
     nameOf: database.prepare<string, NameRow>(
-      `SELECT id, record ->> 'name' AS name, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
+      `SELECT id, record ->> 'name' AS name, record ->> 'reference' AS reference, record ->> 'test' AS test FROM keys WHERE id = ? AND json_valid(record) AND ${isThere}`,
     ),
     page: database.prepare<[string, number], Row>(
       `SELECT * FROM keys WHERE id > ? AND ${isThere} ORDER BY id LIMIT ?`,
@@ -193,6 +193,6 @@ function stored({ record, version }: Row): StoredKey {
 
 function namedFrom(row: NameRow | undefined): Named[] {
   if (!row) return []
-  const { id, name, test } = row
-  return [test ? { id, name, test: true } : { id, name }]
+  const { id, name, reference, test } = row
+  return [{ id, name, ...(reference !== null && { reference }), ...(test && { test: true }) }]
 }

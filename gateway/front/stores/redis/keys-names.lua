@@ -1,11 +1,11 @@
--- Reads the names of keys: one text of id, \0, name as in JSON, \0, 1 for a test key, \0, id, ... without keys that
--- aren't there.
+-- Reads the names of keys: one text of id, \0, name as in JSON, \0, reference as in JSON, \0, 1 for a test key, \0, id, ...
+-- without keys that aren't there.
 -- Whole records would be ten times as much to send and to parse.
 -- KEYS: records, pending   ARGV: ids
 local call, find, sub = redis.call, string.find, string.sub
 
-local function nameIn(record)
-  local _, before = find(record, '"name":"', 1, true)
+local function textIn(record, member)
+  local _, before = find(record, '"' .. member .. '":"', 1, true)
   if not before then return nil end
   local at = before + 1
   while true do
@@ -21,10 +21,11 @@ local waits = call('HMGET', KEYS[2], unpack(ARGV))
 local found = {}
 for i, record in ipairs(records) do
   -- A key of an unfinished import isn't visible yet.
-  local name = record and not waits[i] and nameIn(record)
+  local name = record and not waits[i] and textIn(record, 'name')
   if name then
     found[#found + 1] = ARGV[i]
     found[#found + 1] = name
+    found[#found + 1] = textIn(record, 'reference') or ''
     -- A quote within a text has a backslash before it, so this is the member.
     found[#found + 1] = find(record, '"test":true', 1, true) and '1' or ''
   end

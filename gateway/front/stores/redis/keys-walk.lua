@@ -7,7 +7,7 @@ local most = tonumber(ARGV[3])
 local search, name, states, now = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local find = string.find
 
--- A text in the name, in account or note, or at the beginning of the id.
+-- A text in the name, in account, note or reference, or at the beginning of the id.
 local function has_text(line)
   if find(line, search, 1, true) < find(line, '\1', 1, true) then return true end
   local account_at = find(line, '\2', 1, true)

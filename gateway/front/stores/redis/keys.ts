@@ -197,10 +197,15 @@ async function* scan(
 function namedIn(text: string): Named[] {
   const words = text === '' ? [] : text.split('\0')
   const named: Named[] = []
-  for (let i = 0; i + 2 < words.length; i += 3) {
-    const [id = '', written = '', test] = [words[i], words[i + 1], words[i + 2]]
-    const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written
-    named.push(test ? { id, name, test: true } : { id, name })
+  for (let i = 0; i + 3 < words.length; i += 4) {
+    const [id = '', name = '', reference = '', test] = words.slice(i, i + 4)
+    const known = reference !== '' && { reference: unescaped(reference) }
+    named.push({ id, name: unescaped(name), ...known, ...(test && { test: true }) })
   }
   return named
+}
+
+/** A text as JSON has it between its quotes. */
+function unescaped(written: string): string {
+  return written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written
 }

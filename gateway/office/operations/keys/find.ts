@@ -9,7 +9,10 @@ import { longestOutside } from '../../../front/http/token-length.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Context } from '../context.ts'
 import type { JudgedToken } from '../jwt/judged.ts'
-import { operation, WrongInput, type AnswerOf } from '../operation.ts'
+import { operation, WrongInput } from '../operation.ts'
+import { textOf } from '../parameters.ts'
+import { listText } from './list.ts'
+import { listingOf } from './listing.ts'
 import { endedBy, keyText } from './texts.ts'
 
 export const findKey = operation({
@@ -19,9 +22,19 @@ export const findKey = operation({
   details:
     'tollgate keys find < token.txt; on a terminal it asks for the token, and doesn’t show it. It finds tokens that were ' +
     'rotated out, and those of revoked, disabled and expired keys. The token is never printed, logged or stored.',
-  parameters: { token: { kind: anyText, help: 'Token', isSecret: true, isRequired: true } },
+  parameters: {
+    token: {
+      ...{ kind: anyText, help: 'Token', isSecret: true, isRequired: true },
+      unless: 'reference',
+    },
+    reference: {
+      ...textOf('ID', 'in place of a token: list the keys with this reference'),
+      isOfCommand: true,
+    },
+  },
   role: 'read',
-  run: async (context, { token }) => {
+  run: async (context, { token, reference }) => {
+    if (reference !== undefined) return listingOf(context, { reference, all: true })
     const { quotas } = context.desks()
     const text = token.trim()
     if (text === '') throw new WrongInput('no token was given')
@@ -31,13 +44,11 @@ export const findKey = operation({
     const holder = await holderOf(context, text)
     return { ...holder, details: await quotas.describe(holder.key) }
   },
-  json: ({ isCurrent, untilMs, works, details }) => ({
-    token: details.kind ?? (isCurrent ? 'current' : 'rotated_out'),
-    until: untilMs === undefined ? null : new Date(untilMs).toISOString(),
-    works,
-    key: details,
-  }),
-  text: ({ isCurrent, untilMs, works, details }, { clock }) => {
+  json: (found) => ('each' in found ? (found.list ?? null) : foundView(found)),
+  text: (found, context) => {
+    if ('each' in found) return listText(found, context)
+    const { isCurrent, untilMs, works, details } = found
+    const { clock } = context
     const which = details.kind
       ? `This JWT is for ${details.subject}, of ${details.issuer}.`
       : isCurrent
@@ -93,7 +104,19 @@ function endOf(claims: JudgedToken['claims']): number | undefined {
   return Math.abs(untilMs) <= 8.64e15 ? untilMs : undefined
 }
 
-export type FoundKey = AnswerOf<typeof findKey>
+type Found = TokenHolder & Readonly<{ details: KeyDetails }>
+
+/** The key of a token, as programs get it. */
+function foundView({ isCurrent, untilMs, works, details }: Found) {
+  return {
+    token: details.kind ?? (isCurrent ? 'current' : 'rotated_out'),
+    until: untilMs === undefined ? null : new Date(untilMs).toISOString(),
+    works,
+    key: details,
+  }
+}
+
+export type FoundKey = ReturnType<typeof foundView>
 
 /** The outcome of a request with a valid token: its key may be refused all the same. */
 function outcomeText({ plan, bannedUntil, standing }: KeyDetails, nowMs: number): string {

@@ -19,7 +19,15 @@ type Listed = Readonly<{
 /** Keys as CSV: their settings, their requests of today and their last uses. */
 export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<string, void> {
   const counts = await today()
-  const names = [...texts, 'admittedToday', 'refusedToday', ...times, ...limits, 'note']
+  const names = [
+    ...texts,
+    'admittedToday',
+    'refusedToday',
+    ...times,
+    ...limits,
+    'note',
+    'reference',
+  ]
   yield* csvPieces(names, each, (inUse) => {
     const key: Partial<KeyView> = view(inUse)
     const { admitted = 0, refused = 0 } = counts.get(inUse.key.id) ?? {}
@@ -28,6 +36,14 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
       return setting === undefined ? '' : limitText(setting)
     })
     const [said, at] = [texts, times].map((all) => all.map((name) => key[name] ?? ''))
-    return [...(said ?? []), admitted, refused, ...(at ?? []), ...own, key.note ?? '']
+    return [
+      ...(said ?? []),
+      admitted,
+      refused,
+      ...(at ?? []),
+      ...own,
+      key.note ?? '',
+      key.reference ?? '',
+    ]
   })
 }

@@ -48,6 +48,7 @@ function columnsOf(
     ['NAME', ({ name }) => name, true],
     ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
     ['ACCOUNT', ({ account = '' }) => account],
+    ['REFERENCE', ({ reference = '' }) => reference],
     ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
     ['LIMITS', (key) => ownLimitsText(settingsAt(key, context.clock()).limits)],

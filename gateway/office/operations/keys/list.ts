@@ -3,6 +3,7 @@ import { noPlan } from '../../../front/keys/settings.ts'
 import { isByUse } from '../../../front/keys/in-use.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { age, keyState, oneOf, pageCursor, pageSize } from '../kinds.ts'
+import type { CommandContext } from '../context.ts'
 import { operation } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
 import { listCsv } from './list-csv.ts'
@@ -26,11 +27,12 @@ export const listKeys = operation({
   parameters: {
     search: textOf(
       'TEXT',
-      'only keys with this in name, account, note, or at the beginning of their id',
+      'only keys with this in name, account, note, reference, or at the beginning of their id',
     ),
     name: textOf('TEXT', 'only keys with this in their names'),
     plan: textOf('PLAN', 'only keys of this plan'),
     account: textOf('ACCOUNT', 'only keys of this account'),
+    reference: textOf('ID', 'only keys with this reference'),
     state: { kind: keyState, value: 'STATE', help: 'only keys in this state' },
     unused: { kind: age, value: 'DURATION', help: 'only keys that were not used for so long' },
     neverUsed: aSwitch('only keys of which no use is known'),
@@ -65,18 +67,7 @@ export const listKeys = operation({
   run: listingOf,
   json: ({ list, page, standings, view }) => list ?? (page && pageJson(page, view, standings)),
   csv: listCsv,
-  text: async (listing, context) => {
-    const { list, page, standings, bans, isFiltered, plan, byUse, sinceMs } = listing
-    const keys = page?.keys ?? (await list?.inOrder()) ?? []
-    const notes = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
-    if (keys.length > 0) return listTable(keys, context, bans, standings) + notes + nextText(page)
-    const { plans } = context.config
-    if (plan !== undefined && !plans.has(plan)) return `No key matches: ${noPlan(plan, plans)}.`
-    if (notes !== '') return `No key matches.${notes}`
-    return isFiltered || page
-      ? 'No key matches.'
-      : 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
-  },
+  text: listText,
 })
 
 export type KeyPage = ReturnType<typeof pageJson>
@@ -107,4 +98,18 @@ function knownText(
   const isOlder = keys.some(({ key }) => key.createdAtMs < sinceMs)
   if (!isOlder && sinceMs <= nowMs - unused) return ''
   return `\n\nUses are known since ${timeText(sinceMs)}. Of earlier ones nothing is known.`
+}
+
+/** Keys in a table, with what is known of their use. */
+export async function listText(listing: Listing, context: CommandContext): Promise<string> {
+  const { list, page, standings, bans, isFiltered, plan, byUse, sinceMs } = listing
+  const keys = page?.keys ?? (await list?.inOrder()) ?? []
+  const notes = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
+  if (keys.length > 0) return listTable(keys, context, bans, standings) + notes + nextText(page)
+  const { plans } = context.config
+  if (plan !== undefined && !plans.has(plan)) return `No key matches: ${noPlan(plan, plans)}.`
+  if (notes !== '') return `No key matches.${notes}`
+  return isFiltered || page
+    ? 'No key matches.'
+    : 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
 }

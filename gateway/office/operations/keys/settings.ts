@@ -26,6 +26,7 @@ const method = ofText('one method such as GET; without one, all are allowed', (t
 const name = textOf('TEXT', 'the name of the key, for people')
 const plan = textOf('PLAN', 'a plan of the configuration')
 const account = textOf('ACCOUNT', 'keys of one account share one quota')
+const reference = textOf('ID', 'the id by which your own systems know the customer')
 const ownLimit = {
   value: 'N',
   help: "a limit in place of the plan's",
@@ -98,6 +99,7 @@ export const newKey = {
   plan: { ...plan, isRequired: true },
   name: { ...name, isRequired: true },
   account,
+  reference,
   ...byWindow('limits', ownLimit),
   ...byWindow('cap', capLimit),
   expiresAt,
@@ -122,6 +124,7 @@ export const keyChange = {
   'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
+  reference: { ...reference, takeAway: 'take its reference away' },
   ...byWindow('limits', { ...ownLimit, takeAway: "the plan's limit again" }),
   ...byWindow('cap', { ...capLimit, takeAway: 'the account’s limit alone again' }),
   expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
@@ -162,8 +165,8 @@ type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
 export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
-  const { expiresAt, plan, name, account, methods, paths, addresses, note } = values
-  const others = { plan, name, account, methods, paths, addresses, note }
+  const { expiresAt, plan, name, account, reference, methods, paths, addresses, note } = values
+  const others = { plan, name, account, reference, methods, paths, addresses, note }
   const limits = givenMembers(limitsIn(values))
   const cap = givenMembers(capIn(values))
   return {

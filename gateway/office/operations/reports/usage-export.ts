@@ -1,5 +1,5 @@
 import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
-import { keyNames } from '../../../front/keys/names.ts'
+import { namedKeys } from '../../../front/keys/names.ts'
 import type { KeyStore } from '../../../front/keys/store.ts'
 import { dayMs, nextNumber, windowOf } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
@@ -81,20 +81,25 @@ const noPlan = 'of a key, lines are by key or by route: leave out --by plan'
 /** Lines whose names are read at a time. */
 const linesAtOnce = 500
 
-type NamedLine = LedgerLine & Readonly<{ names: readonly string[] }>
+type NamedLine = LedgerLine & Readonly<{ names: readonly string[]; reference: string | undefined }>
 
-/** Lines with the names of their keys as they are now. */
+/** Lines with the names of their keys as they are now, and their references, each once. */
 async function* withNames(
   lines: AsyncIterable<LedgerLine>,
   keys: KeyStore,
 ): AsyncGenerator<NamedLine, void> {
   let some: LedgerLine[] = []
   const named = async (): Promise<NamedLine[]> => {
-    const nameOf = await keyNames(
+    const found = await namedKeys(
       keys,
       some.flatMap((line) => line.keys),
     )
-    return some.map((line) => ({ ...line, names: line.keys.map(nameOf) }))
+    return some.map((line) => {
+      const its = line.keys.map((id) => found.get(id))
+      const references = new Set(its.flatMap((key) => key?.reference ?? []))
+      const reference = [...references].join(' ') || undefined
+      return { ...line, names: its.map((key) => key?.name ?? ''), reference }
+    })
   }
   for await (const line of lines) {
     if (some.push(line) < linesAtOnce) continue
@@ -146,13 +151,14 @@ const columns = [
   'included',
   'beyond',
   'names',
+  'reference',
 ]
 
 function rowOf(line: NamedLine): (string | number | boolean)[] {
   const { id, day, account, keys, plan, requests, points, refused, final, estimated, beyond } = line
   const about = [id, day, account ?? '', keys.join(' '), plan]
   const figures = [requests, points, refused, final, estimated, points - beyond, beyond]
-  return [...about, ...figures, line.names.join('; ')]
+  return [...about, ...figures, line.names.join('; '), line.reference ?? '']
 }
 
 async function table(lines: AsyncIterable<NamedLine>): Promise<string> {

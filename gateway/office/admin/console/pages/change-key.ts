@@ -10,7 +10,19 @@ import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, for good or until a time, its cap, its end and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
-  const { id, name, plan, account, test, kind, limits, cap, expiresAt, note = '' } = details
+  const {
+    id,
+    name,
+    plan,
+    account,
+    test,
+    kind,
+    limits,
+    cap,
+    expiresAt,
+    reference = '',
+    note = '',
+  } = details
   const config = useData<RunningConfig>('/admin/config')
   const plans = config.data ? plansIn(config.data.config) : []
   const submit = async (form: FormData): Promise<void> => {
@@ -35,21 +47,32 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
         >Expires at this time in UTC; empty for never
         <input name="expiresAt" type="datetime-local" defaultValue=${minuteOf(expiresAt)} />
       </label>
+      <label>
+        Reference <input name="reference" defaultValue=${reference} autocomplete="off" />
+      </label>
       <label>Note <input name="note" defaultValue=${note} autocomplete="off" /></label>
     `}
   />`
 }
 
 /** The change of a key that a form asks for: an empty field takes a setting away, unchanged ones are left out. */
-function changeOf({ plan, limits, cap, expiresAt, note = '' }: KeyDetails, form: FormData): object {
-  const [newPlan, newNote, until, end] = ['plan', 'note', 'until', 'expiresAt'].map((name) =>
-    fieldText(form, name),
-  )
+function changeOf(
+  { plan, limits, cap, expiresAt, reference = '', note = '' }: KeyDetails,
+  form: FormData,
+): object {
+  const [newPlan, newNote, newReference, until, end] = [
+    'plan',
+    'note',
+    'reference',
+    'until',
+    'expiresAt',
+  ].map((name) => fieldText(form, name))
   const change = {
     ...(newPlan === plan || !form.has('plan') ? {} : { plan: newPlan }),
     ...limitsIn(form, 'limits', limits),
     ...limitsIn(form, 'cap', cap),
     ...(newNote === note ? {} : { note: newNote || null }),
+    ...(newReference === reference ? {} : { reference: newReference || null }),
     ...(end === minuteOf(expiresAt) ? {} : { expiresAt: end ? `${end}Z` : null }),
     ...(until === '' ? {} : { until: `${until}Z` }),
   }

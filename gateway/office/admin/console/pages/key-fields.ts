@@ -28,6 +28,7 @@ export function KeyFields({ plans }: { plans: readonly Plan[] }) {
       >Expires at this time in UTC; empty for never
       <input name="expiresAt" type="datetime-local" />
     </label>
+    <label>Reference <input name="reference" autocomplete="off" /></label>
     <label>Note <input name="note" autocomplete="off" /></label>
     <label class="inline">
       <input type="checkbox" name="test" />
@@ -63,7 +64,10 @@ const restrictions: Child = html`
 
 /** The settings that a form with these fields has. */
 export function settingsIn(form: FormData): object {
-  const texts = ['name', 'plan', 'account', 'note'].map((name) => [name, fieldText(form, name)])
+  const texts = ['name', 'plan', 'account', 'reference', 'note'].map((name) => [
+    name,
+    fieldText(form, name),
+  ])
   const words = lists.map(([name]) => [
     name,
     fieldText(form, name)

@@ -68,7 +68,18 @@ function windowsOf({ standing }: KeyDetails): Child {
 
 /** The settings of a key, in words. */
 function factsOf(details: KeyDetails): Child {
-  const { id, plan, account, note, createdAt, expiresAt, lastUsedAt, oldToken, standing } = details
+  const {
+    id,
+    plan,
+    account,
+    reference,
+    note,
+    createdAt,
+    expiresAt,
+    lastUsedAt,
+    oldToken,
+    standing,
+  } = details
   const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
   const { until, afterwards, limits, cap = {} } = details
   return facts([
@@ -102,6 +113,7 @@ function factsOf(details: KeyDetails): Child {
     ],
     ['Restricted to', only.join(' ')],
     ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
+    ['Reference', reference],
     ['Note', note],
     ['Made', time(createdAt)],
     ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
