@@ -1,9 +1,9 @@
 import { breathe } from '../../../shared/breathe.ts'
+import type { Clock } from '../../../shared/clock.ts'
 import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { Plan } from '../limits/plan.ts'
-import type { DeskOptions } from './key-desk.ts'
 import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
@@ -16,11 +16,13 @@ import { hashOf, isOurs, isWellFormed } from './token.ts'
 /** The number of lines that are read in one go: the gateway serves requests in between. */
 const rowsAtOnce = 250
 
-export type ImportOptions = Pick<DeskOptions, 'store' | 'plans' | 'clock'> &
-  Readonly<{
-    /** Checks the file, and adds nothing. */
-    isDryRun?: boolean
-  }>
+export type ImportOptions = Readonly<{
+  store: KeyStore
+  plans: ReadonlyMap<string, Plan>
+  clock: Clock
+  /** Checks the file, and adds nothing. */
+  isDryRun?: boolean
+}>
 
 /** Adds the keys of a file, all or none; resolves to their number. Throws `RowMistakes` with all mistakes. */
 export async function importKeys(

@@ -1,11 +1,9 @@
-import type { Clock } from '../../../shared/clock.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import type { Noted } from '../records/audit.ts'
-import type { Plan } from '../limits/plan.ts'
-import type { KeyPage, KeyStore, PageQuery } from './store.ts'
+import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
-import { eachRow, importKeys, settingsOf } from './import.ts'
+import { eachRow, importKeys, settingsOf, type ImportOptions } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
@@ -43,15 +41,13 @@ export type Issued = Readonly<{ key: Key; token: string }>
  */
 export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
 
-export type DeskOptions = Readonly<{
-  store: KeyStore
-  plans: ReadonlyMap<string, Plan>
-  clock: Clock
-  /** The store of bans: a ban goes with a key that moves to another account. */
-  quota?: QuotaStore
-  /** Writes each change to the audit. */
-  noted?: Noted
-}>
+export type DeskOptions = Omit<ImportOptions, 'isDryRun'> &
+  Readonly<{
+    /** The store of bans: a ban goes with a key that moves to another account. */
+    quota?: QuotaStore
+    /** Writes each change to the audit. */
+    noted?: Noted
+  }>
 
 /** The operations on keys, for the command line and the admin API. */
 export class KeyDesk {

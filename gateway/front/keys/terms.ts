@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts'
 import { Ranges } from '../http/address.ts'
 import { stateOf, type Caller, type KeyOverrides } from './caller.ts'
 import { strict, type Lenience } from '../http/lenience.ts'
@@ -11,7 +10,7 @@ import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
-import { banRules, type BanRules } from '../limits/conduct.ts'
+import { banRules, type BanRules, type BanSettings } from '../limits/conduct.ts'
 import { shadowBeside, type Shadow } from '../limits/shadow.ts'
 
 /** The limits, bans and restrictions of one caller in one configuration. */
@@ -45,11 +44,14 @@ export type Restriction = (
 ) => 'plan' | 'method' | 'path' | 'address' | undefined
 
 /** The settings of a configuration that terms are made of. */
-export type PlanSettings = Pick<Config, 'plans' | 'bans' | 'nearPercents'> &
-  Readonly<{
-    /** The router's, by which paths are read. */
-    lenience?: Lenience
-  }>
+export type PlanSettings = Readonly<{
+  plans: ReadonlyMap<string, Plan>
+  bans: BanSettings
+  /** The percentages of a long window that count as near its end, rising. */
+  nearPercents: readonly number[]
+  /** The router's, by which paths are read. */
+  lenience?: Lenience
+}>
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
 export class ConfiguredPlans {

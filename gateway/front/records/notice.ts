@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Key } from '../keys/key.ts'
 import type { NoticeType } from './notice-types.ts'
 
 /** A notice as it is sent: each try has the same id and the same body. */
@@ -23,7 +22,12 @@ type Parts = readonly (string | number)[]
 
 type Event = Readonly<{ type: NoticeType; parts: Parts; atMs: number; data: object }>
 
-type NamedKey = Pick<Key, 'id'> & Partial<Pick<Key, 'name' | 'account' | 'test'>>
+type NamedKey = Readonly<{
+  id: string
+  name?: string | undefined
+  account?: string | undefined
+  test?: boolean | undefined
+}>
 
 /** A key as notices name it. A test key says so, because its quota isn't its account's. */
 export function noticedKey({ id, name, account, test }: NamedKey): object {

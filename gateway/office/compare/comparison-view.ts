@@ -1,18 +1,15 @@
-import type { UpstreamSettings } from '../../front/config/config.ts'
 import { endingText, verdict } from './comparison-verdict.ts'
+import type { MirrorOptions } from './mirror.ts'
 import type { Ending, ProcessCounts } from './mirrors.ts'
 import { routeViews } from './route-views.ts'
 
 /** The subject of a comparison, and its length. */
-export type ComparisonSettings = Readonly<{
-  url: string
-  upstream: UpstreamSettings
-  /** The part of the requests, up to 1. */
-  share: number
-  forMs: number
-  /** The paths of the routes that lead there, for GET or HEAD. */
-  routes: readonly string[]
-}>
+export type ComparisonSettings = Omit<MirrorOptions, 'room' | 'failed'> &
+  Readonly<{
+    forMs: number
+    /** The paths of the routes that lead there, for GET or HEAD. */
+    routes: readonly string[]
+  }>
 
 /** The state of a comparison, of which its view is made. */
 export type ComparisonState = Readonly<{

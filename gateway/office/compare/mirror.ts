@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { loggable } from '../../../shared/log.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import type { Route } from '../../front/config/config.ts'
+import type { Route, UpstreamSettings } from '../../front/config/config.ts'
 import { asOne, headersForCaller, type Headers } from '../../front/forwarding/headers.ts'
 import { locationFor } from '../../front/forwarding/location.ts'
 import type { Target } from '../../front/forwarding/target.ts'
@@ -10,7 +10,6 @@ import { watched, type KeptBody } from './body.ts'
 import { differences, type SeenAnswer } from './differences.ts'
 import type { Exchange, Onlooker } from '../../front/forwarding/onlooker.ts'
 import { askOnce, type MirroredAnswer, type WholeAnswer } from './mirrored-request.ts'
-import type { ComparisonSettings } from './comparison-view.ts'
 import { RouteTally, type RouteCounts } from './route-counts.ts'
 
 /** The most requests whose callers still get their answers; each may hold 64 KiB of a body. */
@@ -22,13 +21,16 @@ export const mostFailures = 20
 /** Conditions depend on the version that a caller has of the present backend's answer. */
 const conditions = /^if-(?:none-match|modified-since|match|unmodified-since|range)$/i
 
-export type MirrorOptions = Pick<ComparisonSettings, 'url' | 'upstream' | 'share'> &
-  Readonly<{
-    /** The most requests that are at the would-be backend at a time. */
-    room: number
-    /** Called when it ends by itself. */
-    failed: () => void
-  }>
+export type MirrorOptions = Readonly<{
+  url: string
+  upstream: UpstreamSettings
+  /** The part of the requests that is compared, up to 1. */
+  share: number
+  /** The most requests that are at the would-be backend at a time. */
+  room: number
+  /** Called when it ends by itself. */
+  failed: () => void
+}>
 
 /** The counts of one process. */
 export type MirrorCounts = Readonly<{

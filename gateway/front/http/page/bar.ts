@@ -1,4 +1,3 @@
-import type { WindowView } from '../../limits/views.ts'
 import { count } from './format.ts'
 import { html, type Child } from './html.ts'
 import { timeOfSeconds } from './time.ts'
@@ -7,7 +6,14 @@ import { timeOfSeconds } from './time.ts'
  * A window of a quota. What it has used is more than its limit if that was lowered since. Without a limit that refuses, what
  * lies beyond the included points is metered without end.
  */
-export type ShownWindow = WindowView & Readonly<{ used?: number }>
+export type ShownWindow = Readonly<{
+  limit: number | null
+  remaining: number | null
+  reset: number
+  used?: number
+  included?: number
+  beyond?: number
+}>
 
 /** How much of a limit is used: a bar, and the same in words. `null`: no limit. */
 export function bar(name: string, window: ShownWindow | null): Child {

@@ -3,19 +3,21 @@ import { AnswerView } from './answer-view.ts'
 import { bodyChoices, canSend, draftOf, firstValues, type Body } from './draft.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { inline, list, text, type Section } from './json.ts'
-import type { Openapi } from './openapi.ts'
-import type { OperationProps } from './operation-view.ts'
+import type { Openapi, Operation } from './openapi.ts'
+import type { Reader } from './reader.ts'
 import { costIn, type Cost } from './terms.ts'
 import { callOf, send, type Answer } from './request.ts'
 import { SampleView } from './sample-view.ts'
 import type { Terms } from '../terms.ts'
 
-export type TryItProps = Omit<OperationProps, 'terms'> &
-  Readonly<{
-    /** What it costs; `undefined` if that isn't known. */
-    cost: Cost | undefined
-    keyHeader: Terms['keyHeader']
-  }>
+export type TryItProps = Readonly<{
+  openapi: Openapi
+  operation: Operation
+  /** What it costs; `undefined` if that isn't known. */
+  cost: Cost | undefined
+  keyHeader: Terms['keyHeader']
+  reader: Reader
+}>
 
 /** Sends one operation with the reader's own values and key, and shows the answer. */
 export function TryIt({ openapi, operation, cost, keyHeader, reader }: TryItProps) {
