@@ -8,6 +8,7 @@ import { secretFault, secretWarning } from '../shared/signature.ts'
 import { collectorForm, isCollector } from '../shared/spans/collector.ts'
 import { collectorTrouble, openSpans, type SpansOptions } from '../shared/spans/open.ts'
 import type { Database } from '../shared/sqlite.ts'
+import { portOf, wholeNumber } from '../shared/units.ts'
 import { createBackend } from './app.ts'
 import { openDatabase } from './database.ts'
 import { seed } from './seed.ts'
@@ -54,7 +55,7 @@ async function main(): Promise<void> {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector = '',
   } = process.env
   const count = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed, 1e9)
-  const port = wholeNumber('PORT', process.env['PORT'] ?? '8090', 65_535)
+  const port = portOf(['PORT', process.env['PORT']]) ?? 8_090
   const socket = socketFrom(LISTEN)
   const level = levelFrom(LOG_LEVEL ?? 'info')
   const fault = secretFault(GATEWAY_SECRET)
@@ -109,12 +110,6 @@ function spansTo(to: string, trouble: SpansOptions['trouble']): SpansOptions {
 function fill(database: Database, count: number): void {
   seed(database, count, progressBar(process.stdout, 'animals', count))
   database.close()
-}
-
-function wholeNumber(name: string, text: string, most: number): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value <= most) return value
-  throw new Error(`${name} must be a whole number from 0 to ${most}, got "${text}"`)
 }
 
 function levelFrom(text: string): string {

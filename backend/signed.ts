@@ -1,14 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
+import { digestHeader } from '../shared/content-digest.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { pathOf } from '../shared/service.ts'
-import {
-  bodyChecker,
-  signatureChecker,
-  signatureHeader,
-  signatureRefused,
-  type Signed,
-} from '../shared/signature.ts'
+import { signatureChecker, signatureHeader, signatureRefused } from '../shared/signature.ts'
+import { bodyFault } from '../shared/verify-signature.ts'
 import type { LookAtBytes } from './body.ts'
 
 const nothing = Buffer.alloc(0)
@@ -18,16 +14,20 @@ const nothing = Buffer.alloc(0)
  * they are parsed.
  */
 export function requireSignature(app: FastifyInstance, secret: string, clock: Clock): LookAtBytes {
-  const signatureFault = signatureChecker(secret)
-  const bodyFault = bodyChecker(secret)
+  const check = signatureChecker(secret)
+  const coveredBy = new WeakMap<FastifyRequest, readonly string[]>()
   const look: LookAtBytes = (request, bytes) => {
-    const fault = isOpen(request) ? undefined : bodyFault(header(request, signatureHeader), bytes)
+    const covered = coveredBy.get(request) ?? []
+    const fault = bodyFault(covered, request.headers[digestHeader], bytes)
     if (fault) throw refusal(fault)
   }
   app.addHook('onRequest', (request, _reply, done) => {
     if (isOpen(request)) return done()
-    const fault = signatureFault(signedIn(request), header(request, signatureHeader), clock())
-    done(fault ? refusal(fault) : undefined)
+    const { method, url: target, headers } = request
+    const covered = check({ method, target, headers }, clock())
+    if (typeof covered === 'string') return done(refusal(covered))
+    coveredBy.set(request, covered)
+    done()
   })
   // For a signed body that didn't come, the check of bytes hasn't run yet.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -40,20 +40,6 @@ export function requireSignature(app: FastifyInstance, secret: string, clock: Cl
 /** Health checks come from operators, not through the gateway, and carry no signature. */
 function isOpen(request: FastifyRequest): boolean {
   return pathOf(request) === '/healthz'
-}
-
-function signedIn(request: FastifyRequest): Signed {
-  return {
-    method: request.method,
-    target: request.url,
-    callerId: header(request, 'x-caller-id'),
-    plan: header(request, 'x-caller-plan'),
-    requestId: header(request, 'x-request-id'),
-  }
-}
-
-function header({ headers }: FastifyRequest, name: string): string {
-  return String(headers[name] ?? '')
 }
 
 /** The header tells the gateway that the fault is its own, not the caller's. */

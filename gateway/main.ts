@@ -7,19 +7,22 @@ import { serviceLog } from '../shared/request-log.ts'
 import { tellPlace } from '../shared/serve.ts'
 import { ConfigError } from './office/config/config-error.ts'
 import { WorkerPool } from './office/worker-pool.ts'
-import { settingsFrom } from './process-settings.ts'
+import { portOptions, settingsFrom } from './process-settings.ts'
 import type { Signals } from './serving.ts'
 
 const help = `The gateway: authenticates callers, enforces their plans, forwards to a backend.
 
-  npm run gateway              serve
-  npm run -s gateway -- --help this text
+  npm run gateway                                     serve
+  npm run gateway -- --port 9000 --admin-port 9001    at other ports
+  npm run -s gateway -- --help                        this text
 
 It reads its configuration again when the file is saved, or on SIGHUP. With several workers, SIGUSR2
 puts new ones in their place, one after the other; with one, it does nothing.
 
 Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
+  GATEWAY_PORT     the port for callers       the configuration's; --port goes before both (0: any free one)
+  ADMIN_PORT       the port for operators     likewise, with --admin-port
   ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there.
                    Several with names and roles: alice:TOKEN,bob/support:TOKEN,eve/read:TOKEN. Each has 16 characters or more
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed
@@ -41,9 +44,10 @@ async function main(): Promise<void> {
   const signals: Signals = { reload: () => undefined, replace: () => undefined }
   process.on('SIGHUP', () => signals.reload())
   process.on('SIGUSR2', () => signals.replace())
-  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
+  const options = { ...portOptions, help: { type: 'boolean', short: 'h' } } as const
+  const { values } = parseArgs({ options })
   if (values.help) return void process.stdout.write(help)
-  const settings = settingsFrom({ ...process.env }, standardLog(process))
+  const settings = settingsFrom({ ...process.env }, standardLog(process), values)
   const { name, workers } = settings.loaded.config
   if (workers === 1 || cluster.isWorker) {
     // An overseer, or a start that is refused, needs nothing of it: 30 MB, and half of the processor time.

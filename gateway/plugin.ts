@@ -71,6 +71,11 @@ export interface TollgateOptions {
   /** The time in milliseconds, also of limits and bans, unless they are in Redis; `Date.now` by default. */
   readonly clock?: Clock
   /**
+   * `'all'` guards each route that is declared after Tollgate is registered, in its scope and below, but for those with
+   * `config: { tollgate: false }`. By default a route asks for it.
+   */
+  readonly guard?: 'all' | undefined
+  /**
    * Finds the key of a request in place of the headers in `keys.from`; `undefined` if it has none. If it throws or is async, the request
    * gets 503.
    */
@@ -88,7 +93,7 @@ export interface TollgateOptions {
 
 const optionNames = [
   ...(['config', 'loaded', 'stores', 'secret', 'clock'] as const),
-  ...(['keyOf', 'callers', 'cacheFor', 'refuse'] as const),
+  ...(['guard', 'keyOf', 'callers', 'cacheFor', 'refuse'] as const),
 ] as const
 
 /** How long an answer of an app's function counts by default. */
@@ -116,6 +121,12 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   for (const [name, option] of Object.entries({ keyOf, callers, refuse })) {
     if (option === undefined || typeof option === 'function') continue
     throw new TypeError(`Tollgate’s option "${name}" must be a function, got ${typeof option}`)
+  }
+  const isForAll = options.guard !== undefined
+  if (isForAll && options.guard !== 'all') {
+    throw new TypeError(
+      `Tollgate’s option "guard" must be "all", got ${JSON.stringify(options.guard)}`,
+    )
   }
   const cacheForMs = cacheTimeOf(options)
   const { log } = app
@@ -151,6 +162,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
     clock,
     keyOf,
     ownCallers,
+    isForAll,
     finish: refuse ? [envelope(refuse), arrive] : [arrive],
   })
   const wings = { app, front, office, secret, clock }

@@ -1,6 +1,7 @@
 import { logLevels, type LogTarget } from '../shared/log.ts'
 import { isLoopback } from '../shared/serve.ts'
 import { secretFault } from '../shared/signature.ts'
+import { portOf } from '../shared/units.ts'
 import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { configFile } from './office/config/file-text.ts'
 import { readConfig } from './office/config/load.ts'
@@ -8,12 +9,22 @@ import { readConfig } from './office/config/load.ts'
 /** The settings of a process of the gateway. */
 export type ProcessSettings = ReturnType<typeof settingsFrom>
 
+/** The options by which a process is told its ports. */
+export const portOptions = { port: { type: 'string' }, 'admin-port': { type: 'string' } } as const
+
 /**
- * The settings of a process by its environment, which has the values that the configuration's `${NAME}` may have. Throws if
- * one of them is no good.
+ * The settings of a process by its options and its environment, which has the values that the configuration's `${NAME}` may
+ * have. Throws if one of them is no good.
  */
-export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget) {
+export function settingsFrom(
+  environment: NodeJS.ProcessEnv,
+  target: LogTarget,
+  options: Readonly<{ [Name in keyof typeof portOptions]?: string | undefined }> = {},
+) {
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
+  const { GATEWAY_PORT, ADMIN_PORT } = environment
+  const port = portOf(['--port', options.port], ['GATEWAY_PORT', GATEWAY_PORT])
+  const adminPort = portOf(['--admin-port', options['admin-port']], ['ADMIN_PORT', ADMIN_PORT])
   const fault = secretFault(secret)
   if (fault) throw new Error(fault)
   const tokens = adminTokensFrom(ADMIN_TOKEN)
@@ -23,7 +34,8 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget) 
   /** The configuration file, and what it says. */
   const file = configFile(environment)
   const loaded = readConfig(file, environment)
-  const { host } = loaded.config.admin
+  const { listen, admin } = loaded.config
+  const { host } = admin
   if (tokens.length === 0 && !isLoopback(host)) {
     throw new Error(
       `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
@@ -31,5 +43,10 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, target: LogTarget) 
   }
   /** The weaknesses of the tokens. */
   const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
-  return { file, loaded, environment, secret, tokens, warnings, log: { level, target } }
+  /** Ports that options or environment name go before those of the file. */
+  const places = {
+    listen: { host: listen.host, port: port ?? listen.port },
+    admin: { host, port: adminPort ?? admin.port },
+  }
+  return { file, loaded, places, environment, secret, tokens, warnings, log: { level, target } }
 }

@@ -37,7 +37,6 @@ export async function serveGateway(
   signals: Signals,
   surroundings: Surroundings,
 ): Promise<Serving> {
-  const { config } = settings.loaded
   const link = cluster.worker && new WorkerLink(cluster.worker, settings.environment)
   // A worker without an overseer can't get the port, and one that doesn't serve yet has nothing to finish.
   const leave = (): void => surroundings.exit(0)
@@ -49,14 +48,14 @@ export async function serveGateway(
   await serving.openAdmin()
   try {
     await serve(gateway, surroundings, {
-      ...config.listen,
+      ...settings.places.listen,
       stopping: () => serving.stop(),
       times: () => gateway.config,
       parting: () => link?.reason,
     })
     surroundings.off('disconnect', leave)
   } catch (error) {
-    throw portInUse(error, 'listen.port in the configuration')
+    throw portInUse(error, '--port, GATEWAY_PORT or listen.port in the configuration')
   }
   signals.reload = () =>
     void reloader.reload('SIGHUP').catch((err: unknown) => {
@@ -138,8 +137,8 @@ export class Serving {
   async openAdmin(place?: Place): Promise<void> {
     if (!this.#isLeader) return
     const { gateway, reloader, metrics } = this
-    const { loaded, tokens, secret, environment } = this.#settings
-    const { host, port, tls } = loaded.config.admin
+    const { loaded, places, tokens, secret, environment } = this.#settings
+    const { tls } = loaded.config.admin
     const { certificates, stores } = gateway.front
     this.admin = createAdmin({
       ...{ gateway, reloader, metrics, tokens, secret, environment, log: this.#log },
@@ -152,9 +151,9 @@ export class Serving {
       gateway.log.info(about, message),
     )
     try {
-      await this.admin.listen(place ?? { host, port })
+      await this.admin.listen(place ?? places.admin)
     } catch (error) {
-      throw portInUse(error, 'admin.port in the configuration')
+      throw portInUse(error, '--admin-port, ADMIN_PORT or admin.port in the configuration')
     }
   }
 

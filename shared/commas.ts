@@ -7,3 +7,8 @@ export function withCommas(number: number): string {
   const [whole = '', ...decimals] = String(short).split('.')
   return [whole.replace(/\B(?=(?:\d{3})+$)/g, ','), ...decimals].join('.')
 }
+
+/** Words for a number that is over the most, such as `1,025 bytes; at most 1,024 are allowed`. */
+export function overMost(number: number, unit: string, most: number): string {
+  return `${withCommas(number)} ${unit}; at most ${withCommas(most)} are allowed`
+}

@@ -47,10 +47,16 @@ export type LogSettings = Readonly<{ level: string; target: LogTarget; name?: st
 
 /** Fastify's logger settings: JSON lines for programs, short lines for people at a terminal. */
 export function loggerOptions(service: string, { level, target, name }: LogSettings) {
-  const shown = target.isTTY ? pretty : (line: string) => line
+  const shown = target.isTTY ? pretty : sentenceFirst
   const write = (line: string): void => void target.write(shown(withoutTokens(line)))
   const base = name === undefined ? { service } : { service, name }
   return { level, base, stream: { write } }
+}
+
+/** A line with its sentence before the stack of an error: pino writes it last. */
+function sentenceFirst(line: string): string {
+  if (!line.includes('"stack":')) return line
+  return line.replace(/^(\{"level":\d+,"time":\d+)(,.*)(,"msg":"(?:[^"\\]|\\.)*")\}$/m, '$1$3$2}')
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const

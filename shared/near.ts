@@ -12,6 +12,11 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best
 }
 
+/** Whether a name is another one but for the case and one letter. */
+export function isNear(name: string, other: string): boolean {
+  return distance(name.toLowerCase(), other.toLowerCase(), 1) <= 1
+}
+
 /** How many letters must be put in, left out, changed or swapped to make one text of another; a change may count more. */
 function distance(from: string, to: string, changed: number): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, i) => i)]

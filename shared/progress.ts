@@ -1,6 +1,12 @@
 import { withCommas } from './commas.ts'
-/** A terminal, or a file. */
-export type Screen = { write(text: string): unknown; isTTY?: boolean; columns?: number }
+
+/** A terminal, a file, or a pipe. */
+export type Screen = {
+  write(text: string): unknown
+  isTTY?: boolean
+  /** Whether its reader has gone. */
+  isLeft?: () => boolean
+}
 
 const barWidth = 30
 

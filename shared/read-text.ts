@@ -1,3 +1,4 @@
+import { overMost } from './commas.ts'
 import { readFileSync, statSync } from 'node:fs'
 
 /** A file's text, or why it can't be read. */
@@ -10,7 +11,7 @@ export function readText(file: string, mostBytes: number): ReadText {
     const entry = statSync(file)
     if (!entry.isFile()) return { why: "it isn't a file" }
     if (entry.size > mostBytes) {
-      return { why: `it has ${entry.size} bytes; at most ${mostBytes} are allowed` }
+      return { why: `it has ${overMost(entry.size, 'bytes', mostBytes)}` }
     }
     return { text: readFileSync(file, 'utf8') }
   } catch (error) {

@@ -1,45 +1,46 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { memberOf } from './dictionary.ts'
 import { hmacBy, type Hmac } from './hmac.ts'
 
 /** The most seconds between a signature's time and the checker's clock. */
 const toleranceSeconds = 60
 
-/** The signed parts of a request: it came through the gateway, for this caller. */
+/** A request that is signed: it came through the gateway, for this caller. */
 export type Signed = Readonly<{
   method: string
-  /** Path and query, byte for byte as sent. */
+  /** Path and query, byte for byte as the backend gets them. */
   target: string
-  callerId: string
-  plan: string
-  requestId: string
-  /** The whole body, if it is known. Otherwise the body isn't signed. */
-  body?: Buffer | undefined
+  /** The fields that are covered, names in small letters and values in turn, in their order. */
+  fields: readonly string[]
 }>
 
-export const signatureHeader = 'x-gateway-signature'
+/** A request as a backend has got it; the headers as Node gives them. */
+export type Received = Readonly<{
+  method: string
+  target: string
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>
+}>
 
-/**
- * The value of that header in a backend's answer that rejects the signature. No signature has this value, so a backend
- * that echoes its request's headers isn't misread.
- */
+/** The name of the gateway's signature among those of a request, and its tag. */
+export const signatureLabel = 'tollgate'
+
+/** The header of a backend's answer that rejects the signature, and its value. */
+export const signatureHeader = 'x-gateway-signature'
 export const signatureRefused = 'refused'
 
-/**
- * Makes the value of `X-Gateway-Signature` for a request at a time: `t=<unix seconds>,v1=<HMAC>`, and with a
- * body `,b=<HMAC>` behind it, both in hexadecimal. `v1` is of `t`, method, target, caller id, plan and request id,
- * joined by newlines; `b` is of `v1`, a newline and the SHA-256 of the body.
- */
-export type Sign = (request: Signed, nowMs: number) => string
+/** The fields about the caller, which have a place of their own in a signature. */
+const always = ['x-request-id', 'x-caller-id', 'x-caller-plan']
+
+/** Of a request that always has them. */
+const targetParts = ['@method', '@path', '@query']
 
 /**
- * The fault of a signature as a sentence; `undefined` if it is right and fresh. Mostly the body hasn't arrived yet, and
- * a `BodyFault` checks it later.
+ * Signs a request at a time by RFC 9421: `Signature-Input` and `Signature`, names and values in turn, each with one member.
  */
-export type SignatureFault = (
-  request: Signed,
-  signature: string | undefined,
-  nowMs: number,
-) => string | undefined
+export type Sign = (request: Signed, nowMs: number) => string[]
+
+/** The fault of a request's signature as a sentence; else the names of the fields that it covers. */
+export type SignatureCheck = (request: Received, nowMs: number) => string | readonly string[]
 
 /** A shorter secret can be guessed from one signature. */
 const shortSecret = 16
@@ -65,51 +66,74 @@ export function secretWarning(secrets: string | undefined): string | undefined {
 export function signer(secrets: string): Sign {
   const [secret = ''] = secretsFrom(secrets)
   const hmac = hmacBy(secret)
+  const keyId = hash('sha256', secret, 'hex').slice(0, 12)
   return (request, nowMs) => {
-    const seconds = String(Math.floor(nowMs / 1000))
-    const v1 = hmac(signedText(request, seconds))
-    const signature = `t=${seconds},v1=${v1}`
-    return request.body ? `${signature},b=${hmac(bodyText(v1, request.body))}` : signature
+    const names = request.fields.filter((_each, i) => i % 2 === 0)
+    const covered = [...targetParts, ...names].map((name) => `"${name}"`).join(' ')
+    const created = Math.floor(nowMs / 1_000)
+    const how = `created=${created};keyid="${keyId}";alg="hmac-sha256";tag="${signatureLabel}"`
+    const input = `(${covered});${how}`
+    const signature = hmac(baseOf(request, input), 'base64')
+    return [
+      ...['signature-input', `${signatureLabel}=${input}`],
+      ...['signature', `${signatureLabel}=:${signature}:`],
+    ]
   }
 }
 
-/** Makes a check of signatures. Of two secrets, separated by a comma, both are accepted. Throws the fault of an unusable secret. */
-export function signatureChecker(secrets: string): SignatureFault {
-  const hmacs: readonly Hmac[] = secretsFrom(secrets).map(hmacBy)
-  return (request, signature, nowMs) => {
-    if (!signature) return 'The signature of the gateway is missing.'
-    const parts = /^t=(\d{1,12}),v1=([0-9a-f]{64})(?:,b=[0-9a-f]{64})?$/.exec(signature)
-    if (!parts?.[1] || !parts[2]) return 'The signature of the gateway is malformed.'
-    const [, seconds, given] = parts
-    const text = signedText(request, seconds)
-    if (!hmacs.some((hmac) => isSame(given, hmac(text)))) {
-      return 'The signature of the gateway is wrong.'
-    }
-    const age = Math.abs(nowMs / 1000 - Number(seconds))
-    // Of a clock that tells no number, nothing is fresh.
-    return age <= toleranceSeconds ? undefined : 'The signature of the gateway is out of date.'
-  }
-}
+const inputForm = new RegExp(
+  `^\\(("[^"]+"(?: "[^"]+")*)\\);created=(\\d{1,12});keyid="[0-9a-f]{12}";alg="hmac-sha256";tag="${signatureLabel}"$`,
+)
 
 /**
- * Makes a check of bodies against a signature that has passed its own check. A signature without a body's hash accepts any
- * body.
+ * Makes a check of signatures. Of two secrets, separated by a comma, both are accepted. Throws the fault of an unusable
+ * secret. Refuses also a header about the caller that nobody has signed, and a signature that leaves out what is always there.
  */
-export type BodyFault = (signature: string, body: Uint8Array) => string | undefined
-
-export function bodyChecker(secrets: string): BodyFault {
-  const hmacs: readonly Hmac[] = secretsFrom(secrets).map(hmacBy)
-  return (signature, body) => {
-    const [, v1, given] = /,v1=([0-9a-f]{64}),b=([0-9a-f]{64})$/.exec(signature) ?? []
-    if (v1 === undefined || given === undefined) return undefined
-    const text = bodyText(v1, body)
-    if (hmacs.some((hmac) => isSame(given, hmac(text)))) return undefined
-    return 'The signature of the gateway is for another body.'
+export function signatureChecker(secrets: string): SignatureCheck {
+  const hmacs: readonly Hmac[] = secretsFrom(secrets).map((secret) => hmacBy(secret))
+  return ({ method, target, headers }, nowMs) => {
+    const fieldOf = (name: string): string | undefined => {
+      const value = headers[name]
+      return typeof value === 'string' ? value : undefined
+    }
+    const input = memberOf(fieldOf('signature-input') ?? '', signatureLabel)
+    const given = memberOf(fieldOf('signature') ?? '', signatureLabel)
+    if (input === undefined || given === undefined)
+      return 'The signature of the gateway is missing.'
+    const [, list = '', created] = inputForm.exec(input) ?? []
+    const names = list.split(' ').map((name) => name.slice(1, -1))
+    const [fields, needed] = [names.slice(3), [...targetParts, ...always]]
+    const isWhole = needed.every((name, i) => names[i] === name)
+    const isOnce = new Set(names).size === names.length
+    const values = fields.flatMap((name) => [name, fieldOf(name) ?? ''])
+    const areThere = fields.every((name) => fieldOf(name) !== undefined)
+    if (!isWhole || !isOnce || !areThere) return 'The signature of the gateway is malformed.'
+    const isBytes = /^[\0-\xff]*$/.test(target + values.join(''))
+    const text = baseOf({ method, target, fields: values }, input)
+    if (!isBytes || !hmacs.some((hmac) => isSame(given, `:${hmac(text, 'base64')}:`)))
+      return 'The signature of the gateway is wrong.'
+    const added = Object.keys(headers).find(
+      (name) => isAboutCaller(name) && !fields.includes(name) && headers[name] !== '',
+    )
+    if (added !== undefined) return `The signature of the gateway doesn’t cover ${added}.`
+    const age = Math.abs(nowMs / 1_000 - Number(created))
+    // Of a clock that tells no number, nothing is fresh.
+    return age <= toleranceSeconds ? fields : 'The signature of the gateway is out of date.'
   }
 }
 
-function bodyText(v1: string, body: Uint8Array): string {
-  return `${v1}\n${hash('sha256', body, 'hex')}`
+/** Some servers take all of `_`, `.` and `-` for the same. */
+export function isAboutCaller(name: string): boolean {
+  return /^x[^a-z0-9]caller(?:[^a-z0-9]|$)/.test(name)
+}
+
+/** The text that is signed (RFC 9421, 2.5). Each of its characters is a byte, as Node reads headers. */
+function baseOf({ method, target, fields }: Signed, input: string): Buffer {
+  const end = target.indexOf('?')
+  const [path, query] = end < 0 ? [target, '?'] : [target.slice(0, end), target.slice(end)]
+  let text = `"@method": ${method}\n"@path": ${path}\n"@query": ${query}\n`
+  for (let i = 0; i + 1 < fields.length; i += 2) text += `"${fields[i]}": ${fields[i + 1]}\n`
+  return Buffer.from(`${text}"@signature-params": ${input}`, 'latin1')
 }
 
 function secretsFrom(secrets: string): string[] {
@@ -118,12 +142,8 @@ function secretsFrom(secrets: string): string[] {
   return secrets.split(',')
 }
 
-function signedText(request: Signed, seconds: string): string {
-  const { method, target, callerId, plan, requestId } = request
-  return [seconds, method, target, callerId, plan, requestId].join('\n')
-}
-
-/** Compares two texts of the same length in constant time. */
+/** Compares two texts in a time that tells nothing but their lengths. */
 function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
+  const [first, second] = [Buffer.from(one), Buffer.from(other)]
+  return first.length === second.length && timingSafeEqual(first, second)
 }

@@ -21,6 +21,22 @@ export function durationFrom(text: string): number | undefined {
   return duration <= longestMs ? duration : undefined
 }
 
+/** A whole number up to a most one. Throws a sentence that says what `name` must be. */
+export function wholeNumber(name: string, text: string, most: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value <= most) return value
+  throw new Error(`${name} must be a whole number from 0 to ${most}, got "${text}"`)
+}
+
+/** The port that the first of some settings names that isn't empty, an option before a variable. 0 is any free one. */
+export function portOf(
+  ...settings: readonly (readonly [name: string, text: string | undefined])[]
+): number | undefined {
+  // Kubernetes gives each pod such a GATEWAY_PORT if a Service is called `gateway`: it isn't meant for us.
+  const [name, text] = settings.find(([, text = '']) => text && !text.startsWith('tcp://')) ?? []
+  return name && text ? wholeNumber(name, text, 65_535) : undefined
+}
+
 /** The instant of a day such as 2030-12-31 (00:00 UTC) or of a time with its zone. */
 export function instantFrom(text: string): number | undefined {
   const parts = instants.exec(text)

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { bodyChecker, signatureChecker, signatureHeader } from './signature.ts'
+import { callerText } from './caller-value.ts'
+import { digestHeader, digestVerdict } from './content-digest.ts'
+import { isAboutCaller, signatureChecker } from './signature.ts'
 
 /** A request that a backend has got, and the secret that it shares with the gateway. */
 export type ReceivedRequest = Readonly<{
@@ -16,23 +18,50 @@ export type ReceivedRequest = Readonly<{
   now?: number | undefined
 }>
 
+/** The caller of a signed request. */
+export type VerifiedCaller = Readonly<{
+  id: string
+  plan: string
+  /** `undefined` where it has none. */
+  account: string | undefined
+  reference: string | undefined
+  /** Claims of its JWT that the configuration forwards, by the names of their headers in small letters. */
+  claims: Readonly<Record<string, string>>
+}>
+
 /**
- * Whether a request came through a gateway with this secret, within the last minute, as it is. Nothing that a caller sends makes
- * it throw; a secret that is missing or has an empty part does.
+ * The caller of a request that came through a gateway with this secret, within the last minute, as it is; `undefined` of any
+ * other. Nothing that a caller sends makes it throw; a secret that is missing or has an empty part does.
  */
-export function verifySignature(request: ReceivedRequest): boolean {
-  const { method, target, headers, body, secret, now = Date.now() } = request
+export function verifySignature(request: ReceivedRequest): VerifiedCaller | undefined {
+  const { headers, body, secret, now = Date.now() } = request
   // With the empty secret anybody can sign.
   if (!secret) throw new Error('verifySignature needs the secret that gateway and backend share')
-  const textOf = (name: string): string => {
-    const value = headers[name]
-    return typeof value === 'string' ? value : ''
-  }
-  const signature = textOf(signatureHeader)
-  const signed = {
-    ...{ method, target, callerId: textOf('x-caller-id'), plan: textOf('x-caller-plan') },
-    requestId: textOf('x-request-id'),
-  }
-  if (signatureChecker(secret)(signed, signature, now) !== undefined) return false
-  return body === undefined || bodyChecker(secret)(signature, body) === undefined
+  const covered = signatureChecker(secret)(request, now)
+  if (typeof covered === 'string') return undefined
+  if (body && bodyFault(covered, headers[digestHeader], body) !== undefined) return undefined
+  const told = covered.filter(isAboutCaller).map((name) => {
+    return [name.slice('x-caller-'.length), callerText(String(headers[name]))] as const
+  })
+  const texts = new Map(told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])))
+  if (texts.size < told.length) return undefined
+  const { id = '', plan = '', account, reference, ...claims } = Object.fromEntries(texts)
+  return { id, plan, account, reference, claims: named(claims) }
+}
+
+function named(claims: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(claims).map(([name, text]) => [`x-caller-${name}`, text]),
+  )
+}
+
+/** The fault of a body against a digest that the signature covers; `undefined` if it covers none. */
+export function bodyFault(
+  covered: readonly string[],
+  digest: unknown,
+  body: Uint8Array,
+): string | undefined {
+  if (!covered.includes(digestHeader) || typeof digest !== 'string') return undefined
+  if (digestVerdict(digest, body) !== 'wrong') return undefined
+  return 'The signature of the gateway is for another body.'
 }

@@ -85,13 +85,11 @@ function reference(document, [name, { kind, help }]) {
     )
   })
   const called = same?.key.value ?? name
-  if (!same)
-    document.setIn([...parametersPlace, called], {
-      name,
-      in: 'query',
-      description: help,
-      schema: { type, minimum, maximum },
-    })
+  if (!same) {
+    const schema = { type, minimum, maximum }
+    const made = document.createNode({ name, in: 'query', description: help, schema })
+    document.setIn([...parametersPlace, called], made)
+  }
   return { $ref: `#/components/parameters/${called}` }
 }
 

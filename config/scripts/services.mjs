@@ -36,6 +36,11 @@ export async function runServices() {
   const config = isSet ? await configuration() : usual
   // Commands in another terminal read the configuration without it.
   const isElsewhere = isSet && config !== undefined && urlsOf(usual) !== urlsOf(config)
+  const adminPort = config && adminPortOf(config)
+  const more = [
+    ...(isElsewhere ? [`ANIMALS_URL=${backend}`] : []),
+    ...(adminPort && adminPort !== config.admin.port ? [`ADMIN_PORT=${adminPort}`] : []),
+  ]
   const operator = operatorOf(config)
   if (operator === null) return stop(1)
   // Before the gateway, which logs all changes made while it runs.
@@ -51,7 +56,7 @@ export async function runServices() {
   const console = isOpen ? consoleOf(config) : undefined
   const pages = config?.portal && `${gateway}${config.portal.path}`
   process.stdout.write(
-    welcome({ gateway, backend, console, pages, operator, keys, isReached, isElsewhere }),
+    welcome({ gateway, backend, console, pages, operator, keys, isReached, more }),
   )
 }
 
@@ -69,10 +74,15 @@ function operatorOf(config) {
 
 /** Where the console is, as this machine reaches it; nothing if any port was asked for. */
 function consoleOf(config) {
-  if (!config || config.admin.port === 0) return undefined
-  const { host, port } = config.admin
+  if (!config || adminPortOf(config) === 0) return undefined
+  const { host } = config.admin
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}/console/`
+  return `http://${name.includes(':') ? `[${name}]` : name}:${adminPortOf(config)}/console/`
+}
+
+/** The port for operators: a variable, which an option may have set, goes before the file. */
+function adminPortOf({ admin }) {
+  return Number(process.env.ADMIN_PORT || admin.port)
 }
 
 /** On a terminal, the gateway's line tells enough of each request. */
@@ -169,7 +179,7 @@ async function stopAll(services) {
 }
 
 /** The addresses of all services and commands to try, with the new keys if they can be shown, else how to make one. */
-function welcome({ gateway, backend, console, pages, operator, keys, isReached, isElsewhere }) {
+function welcome({ gateway, backend, console, pages, operator, keys, isReached, more }) {
   const next =
     keys.length > 0
       ? tokens(keys, gateway)
@@ -184,10 +194,10 @@ function welcome({ gateway, backend, console, pages, operator, keys, isReached, 
     ...(isReached
       ? []
       : [`  No target of ${configFile} is that backend: the gateway asks others.`]),
-    ...(isElsewhere
+    ...(more.length > 0
       ? [
-          `  The configuration alone has another backend: in a second terminal, before commands,`,
-          `    export ANIMALS_URL=${backend}`,
+          `  The configuration alone has other addresses: in a second terminal, before commands,`,
+          `    export ${more.join(' ')}`,
         ]
       : []),
     `${next}\n`,

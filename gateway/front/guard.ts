@@ -1,13 +1,20 @@
-import type { FastifyInstance } from 'fastify'
+import type {
+  FastifyInstance,
+  onErrorHookHandler,
+  onRequestHookHandler,
+  onSendHookHandler,
+} from 'fastify'
 import type { Config, Route } from './config/config.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { UnderWay } from './forwarding/under-way.ts'
-import { guardRoutes, settingsOf } from './guarded-routes.ts'
+import { guardRoutes } from './guarded-routes.ts'
+import { nameInLog } from './log-line.ts'
 import { tokenSource } from './http/token-source.ts'
 import { open, type GuardOptions } from './opened.ts'
 import { ownAnswers } from './portal/endpoints.ts'
 import { replaceable, type RouteStages } from './replaceable-stages.ts'
+import { settingsOf } from './route-config.ts'
 import { Stages, type GuardedSettings } from './route-stages.ts'
 import { addRoutes } from './routes.ts'
 import { inOrder } from './way.ts'
@@ -34,14 +41,17 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     done()
   })
   app.decorateRequest('tollgate', null)
-  guardRoutes(app, isAlone, (route) => {
+  guardRoutes(app, options, (route) => {
     const settings = settingsOf(route)
     const stagesIn = ({ stages }: Generation): RouteStages => stages.ofRoute(settings, route.url)
     const slot = { stagesIn, stages: stagesIn(inForce) }
     if (!isAlone) slots.push(slot)
     const { announce, ...incoming } = isAlone ? slot.stages : replaceable(slot)
-    route.onRequest = [...inOrder(incoming), ...[route.onRequest ?? []].flat()]
-    route.onSend = [...[route.onSend ?? []].flat(), announce, ...finish]
+    const ofApp = <Hook>(hook: Hook): Hook[] => (isAlone ? [] : [hook])
+    const { onRequest = [], onSend = [], onError = [] } = route
+    route.onRequest = [...inOrder(incoming), ...ofApp(nameCaller), ...[onRequest].flat()]
+    route.onSend = [...[onSend].flat(), announce, ...ofApp(nameRefusal), ...finish]
+    route.onError = [...ofApp(noteError), ...[onError].flat()]
   })
   const changeRoutes = await addRoutes(app, options.config, { ...inForce.routes, isAlone })
   return {
@@ -68,6 +78,24 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   }
 }
 
+/** Has the lines of an app's hooks and handlers name the caller. */
+const nameCaller: onRequestHookHandler = (request, reply, done) => {
+  nameInLog(request, reply)
+  done()
+}
+
+/** Has the app's line about a refused request name the refusal. */
+const nameRefusal: onSendHookHandler = (request, reply, payload, done) => {
+  if (request.tollgate?.refusal) nameInLog(request, reply)
+  done(null, payload)
+}
+
+/** Notes that a request has ended in an error, before the app makes an answer of it. */
+const noteError: onErrorHookHandler = (request, _reply, _error, done) => {
+  if (request.tollgate) request.tollgate.hasThrown = true
+  done()
+}
+
 /** The stages of one route of an app, and how another configuration makes them. */
 type Slot = { readonly stagesIn: (generation: Generation) => RouteStages; stages: RouteStages }
 
@@ -84,10 +112,11 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   // It is closed after its last request.
   const { upstreams, trustedProxies, unanswered, close } = opened
-  const { tunnels, onlooker } = front
+  const { tunnels, onlooker, meters } = front
   const withheld = ownKeyHeaders(from)
   const forwarding = {
     ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, tunnels, onlooker },
+    signatureWithheld: () => void meters.signaturesWithheld++,
   }
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),

@@ -1,6 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type {
-  FastifyContextConfig,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -12,18 +11,27 @@ import { Refusal } from '../../shared/refusal.ts'
 import { logOf } from '../../shared/request-log.ts'
 import { answer } from '../../shared/service.ts'
 import { noRoute } from './counts/labels.ts'
-import { mostCost, type CostSetting } from './limits/answer-cost.ts'
+import { nameOf, requireClear } from './route-config.ts'
 
-/** A route that asks to be guarded, its URL, and the scope in which it was declared. */
-type Asking = Readonly<{ scope: FastifyInstance; route: RouteOptions; url: string }> & {
-  isGuarded: boolean
-}
+/** A route, its URL, the scope in which it was declared, and whether it asked to be guarded then. */
+type Declared = Readonly<{
+  scope: FastifyInstance
+  route: RouteOptions
+  url: string
+  asked: boolean
+}> & { isGuarded: boolean }
 
 /** The most routes that a line names. */
 const mostNamed = 5
 
-/** The routes of an app that ask to be guarded, in all of its scopes. */
-const asking: unique symbol = Symbol('routes that ask Tollgate for guard')
+/** The routes of an app, in all of its scopes, until it is ready. */
+const declared: unique symbol = Symbol('routes that may ask Tollgate for guard')
+
+/** Marks an app in which Tollgate is registered: the routes of others are nobody's business. */
+const isUsed: unique symbol = Symbol('Tollgate is registered')
+
+/** Marks a scope whose routes are guarded unless they say otherwise. */
+const guardsAll: unique symbol = Symbol('all routes are guarded')
 
 /** Method and URL of routes whose `config` an onRoute hook of the app replaced after they had asked. */
 const replaced: unique symbol = Symbol('routes that have lost their config')
@@ -36,7 +44,9 @@ declare module 'fastify' {
     [guarded]?: boolean
   }
   interface FastifyInstance {
-    [asking]?: Asking[]
+    [declared]?: Declared[]
+    [isUsed]?: boolean
+    [guardsAll]?: boolean
     [replaced]?: Set<string>
   }
 }
@@ -50,56 +60,64 @@ export function watchApps(): void {
 
 /** Puts barriers before each route that asks to be guarded, even if Tollgate is never registered. */
 function watch(app: FastifyInstance): void {
-  const routes: Asking[] = []
-  const declared: RouteOptions[] = []
+  const routes: Declared[] = []
   const lost = new Set<string>()
-  app[asking] = routes
+  app[declared] = routes
   app[replaced] = lost
   app.addHook('onRoute', function (route) {
-    declared.push(route)
-    if (!route.config?.tollgate) return
-    route.onRequest = [barrier, ...[route.onRequest ?? []].flat()]
-    routes.push({ scope: this, route, url: route.url, isGuarded: false })
+    if (this[isUsed]) readGuard(this, route)
+    const asked = Boolean(route.config?.tollgate)
+    routes.push({ scope: this, route, url: route.url, asked, isGuarded: false })
+    if (asked) route.onRequest = [barrier, ...[route.onRequest ?? []].flat()]
   })
   app.addHook('preParsing', lastBarrier)
   app.addHook('onReady', (done) => {
-    const asked = new Set(routes.map(({ route }) => route))
-    const late = declared.find((route) => asksUnguarded(route) && !asked.has(route))
-    declared.length = 0
-    for (const { route, url } of routes) {
+    const late = routes.find(({ route, asked }) => asksUnguarded(route) && !asked)
+    const asking = routes.filter(({ asked }) => asked)
+    routes.length = 0
+    for (const { route, url } of asking) {
       if (route.config?.tollgate !== undefined) continue
       for (const method of [route.method].flat()) lost.add(`${method} ${url}`)
     }
-    warnOf(routes)
-    done(late && askedTooLate(late))
+    const unguarded = namesOf(asking.filter((each) => !each.isGuarded && asksUnguarded(each.route)))
+    if (unguarded) {
+      console.error(
+        `Tollgate doesn’t reach ${unguarded} (config.tollgate), and the answer there is 500: ` +
+          'register it in the same scope or around it',
+      )
+    }
+    done(late && askedTooLate(late.route))
   })
 }
 
-/** Says on standard error which routes nobody guards: an app without a logger would only answer 500. */
-function warnOf(routes: readonly Asking[]): void {
-  const left = routes.filter(({ isGuarded, route }) => !isGuarded && asksUnguarded(route))
-  const names = left.flatMap(({ route, url }) =>
+/** The first routes of some, for a line on standard error: an app without a logger has no other. Empty for none. */
+function namesOf(routes: readonly Declared[]): string {
+  const all = routes.flatMap(({ route, url }) =>
     [route.method].flat().map((method) => `${method} ${url}`),
   )
   // Fastify adds HEAD to each GET by itself.
-  const unguarded = names.filter(
-    (name) => !names.includes(name.replace(/^HEAD /, 'GET ')) || !name.startsWith('HEAD '),
+  const names = all.filter(
+    (name) => !all.includes(name.replace(/^HEAD /, 'GET ')) || !name.startsWith('HEAD '),
   )
-  if (unguarded.length === 0) return
-  const more = unguarded.length > mostNamed ? ` and ${unguarded.length - mostNamed} more` : ''
-  console.error(
-    `Tollgate doesn’t reach ${unguarded.slice(0, mostNamed).join(', ')}${more} (config.tollgate), and the answer there is 500: ` +
-      'register it in the same scope or around it',
-  )
+  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : ''
+  return `${names.slice(0, mostNamed).join(', ')}${more}`
+}
+
+/** Takes a route for guarded in a scope that guards all. Throws a sentence if its config nearly asks for it. */
+function readGuard(scope: FastifyInstance, route: RouteOptions): void {
+  if (scope[guardsAll] && route.config?.tollgate === undefined) {
+    route.config = { ...route.config, tollgate: true }
+  }
+  requireClear(route)
 }
 
 function asksUnguarded({ config }: RouteOptions): boolean {
   return Boolean(config?.tollgate) && !config?.[guarded]
 }
 
-function askedTooLate({ method, url }: RouteOptions): Error {
+function askedTooLate(route: RouteOptions): Error {
   return new Error(
-    `${[method].flat().join(', ')} ${url} asks to be guarded (config.tollgate) after it was declared, where Tollgate ` +
+    `${nameOf(route)} asks to be guarded (config.tollgate) after it was declared, where Tollgate ` +
       'can’t see it: write it into the route, or add the onRoute hook that asks before Tollgate is registered',
   )
 }
@@ -116,11 +134,11 @@ const barrier: onRequestHookHandler = (request, reply, done) => {
  * the route. No route can lose a hook of its app. It takes 25 ns a request.
  */
 const lastBarrier: preParsingHookHandler = (request, reply, payload, done) => {
-  const { caller, standing } = request.tollgate ?? {}
-  if (caller && standing) return done(null, payload)
+  const { caller, stand } = request.tollgate ?? {}
+  if (caller && stand) return done(null, payload)
   const { config, url } = request.routeOptions
   const isLost = request.server[replaced]?.has(`${request.method} ${url}`)
-  const isLetIn = config.tollgate === 'open' ? standing : !config.tollgate && !isLost
+  const isLetIn = config.tollgate === 'open' ? stand : !config.tollgate && !isLost
   if (isLetIn) return done(null, payload)
   close(request, reply)
 }
@@ -138,23 +156,38 @@ function close(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Guards the routes that ask for it in a scope and the scopes within, declared before or later. The barriers stop
- * requests to those that it can't reach; a gateway of its own, whose routes nobody else declares, needs none.
+ * Guards the routes that ask for it in a scope and the scopes within, declared before or later; for all, each later one.
+ * The barriers stop requests to those that it can't reach; a gateway of its own, whose routes nobody else declares, needs
+ * none.
  */
 export function guardRoutes(
   app: FastifyInstance,
-  isAlone: boolean,
+  { isAlone, isForAll }: Readonly<{ isAlone?: boolean; isForAll?: boolean }>,
   guard: (route: RouteOptions) => void,
 ): void {
-  const isWatched = app[asking] !== undefined
-  for (const each of app[asking] ?? []) {
-    const { scope, route } = each
-    const isWithin = scope === app || Object.prototype.isPrototypeOf.call(app, scope)
-    if (!isWithin || !route.config?.tollgate) continue
+  const isWatched = app[declared] !== undefined
+  const within = (app[declared] ?? []).filter(
+    ({ scope }) => scope === app || Object.prototype.isPrototypeOf.call(app, scope),
+  )
+  for (const { route } of app[declared] ?? []) requireClear(route)
+  rootOf(app)[isUsed] = true
+  for (const each of within) {
+    if (!each.asked || !each.route.config?.tollgate) continue
     each.isGuarded = true
-    guard(route)
+    guard(each.route)
   }
-  app.addHook('onRoute', (route) => {
+  if (isForAll) {
+    app[guardsAll] = true
+    const open = namesOf(within.filter(({ route }) => route.config?.tollgate === undefined))
+    if (open) {
+      console.error(
+        `Tollgate’s guard: 'all' leaves ${open} open, which it found declared already: ` +
+          'await register before them, or write tollgate: true or false into their config',
+      )
+    }
+  }
+  app.addHook('onRoute', function (route) {
+    if (!isWatched) readGuard(this, route)
     if (!route.config?.tollgate) return
     route.config = { ...route.config, [guarded]: true }
     route.onRequest = [route.onRequest ?? []].flat().filter((hook) => hook !== barrier)
@@ -163,35 +196,6 @@ export function guardRoutes(
   if (isWatched || isAlone) return
   // The app was made before Tollgate was imported: the barriers go before all routes.
   rootOf(app).addHook('onRequest', barrier).addHook('preParsing', lastBarrier)
-}
-
-/** The settings of a guarded route; throws a sentence for invalid ones. */
-export function settingsOf({ config = {}, method, url }: RouteOptions): FastifyContextConfig {
-  const { cost = 1, tollgate } = config
-  const name = `${[method].flat().join(', ')} ${url}`
-  const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
-  if (!isCost(cost)) {
-    throw new Error(
-      `${name}: config.cost must be a whole number from 0 on, or { estimate, from: 'answer', atMost }, got ${text(cost)}`,
-    )
-  }
-  if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
-    throw new Error(
-      `${name}: config.tollgate must be true, false, "quota" or "open", got ${text(tollgate)}`,
-    )
-  }
-  return config
-}
-
-/** Whether a value is a cost: TypeScript checks it, other apps don't. */
-function isCost(value: unknown): value is CostSetting {
-  if (typeof value !== 'object' || value === null) return isPoints(value, 0)
-  const { estimate, from, atMost = mostCost }: Record<string, unknown> = { ...value }
-  return isPoints(estimate, 1) && from === 'answer' && isPoints(atMost, estimate)
-}
-
-function isPoints(value: unknown, least: number): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= least
 }
 
 /** The root app of a scope: each scope's prototype is the scope around it. */

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LogLine } from '../../shared/service.ts'
 import { shortest } from '../../shared/windows.ts'
 import { answeredCost } from './answered-cost.ts'
@@ -44,11 +44,24 @@ function describe(line: LogLine, request: FastifyRequest): void {
   if (window) line['window'] = window
   Object.assign(line, holderOf(refusal))
   const shadow = record.terms?.shadow
-  const windows = shadow && record.standing && wouldRefuse(shadow, record.standing.decision)
+  const windows = shadow && record.stand && wouldRefuse(shadow, record.stand.decision)
   if (windows && windows.length > 0) line['shadow'] = windows.join(' ')
-  if (caller && record.standing) addDecision(line, record, record.standing.decision)
+  if (caller && record.stand) addDecision(line, record, record.stand.decision)
   if (target !== undefined) line['target'] = target
   addTimes(line, record, performance.now())
+}
+
+/** Has an app's further lines about a request name its caller with its plan, and the code of a refusal. */
+export function nameInLog(request: FastifyRequest, reply: FastifyReply): void {
+  const { tollgate: record } = request
+  const { caller, turnedAway, refusal, isNamed } = record ?? {}
+  const identified = isNamed ? undefined : (caller ?? turnedAway)
+  if (!record || (!identified && !refusal)) return
+  record.isNamed = true
+  request.log = reply.log = request.log.child({
+    ...(identified && { key: identified.id, plan: identified.plan }),
+    ...(refusal && { code: refusal.code }),
+  })
 }
 
 /** Adds when a request was decided, by the store's clock, and what isn't usual about it. */

@@ -28,6 +28,8 @@ export type GuardOptions = Readonly<{
   tell?: TellEnd | undefined
   /** Whether the app is the gateway's own, without other routes. */
   isAlone?: boolean
+  /** Whether the app's own routes are guarded that don't say otherwise. */
+  isForAll?: boolean
   /** Hooks on answers after the stages. */
   finish?: readonly onSendHookHandler[]
 }>
@@ -50,7 +52,7 @@ export async function open(app: FastifyInstance, options: GuardOptions) {
 /** Acquires the shared parts, and notes how to release each. */
 async function acquireAll(
   app: FastifyInstance,
-  { config, front, ownCallers }: GuardOptions,
+  { config, front, ownCallers, isAlone = false }: GuardOptions,
   releases: (() => void)[],
 ) {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
@@ -61,7 +63,7 @@ async function acquireAll(
     releases.push(() => front.upstreams.release(upstream))
     upstreams.set(name, upstream)
   }
-  const jwt = await front.issuers.open(config.jwt)
+  const jwt = await front.issuers.open(config.jwt, !isAlone)
   return {
     upstreams,
     tracer: traced?.tracer,
@@ -71,10 +73,10 @@ async function acquireAll(
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     /** Gives the points of a request back that no backend has answered. */
     unanswered: (record: RequestRecord): void => {
-      const { caller, standing } = record
-      if (!caller || !standing) return
+      const { caller, stand } = record
+      if (!caller || !stand) return
       record.isGivenBack = true
-      void front.quotas.giveBack(caller.quota, standing.decision)
+      void front.quotas.giveBack(caller.quota, stand.decision)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Refusal, RefusalCode } from '../../shared/refusal.ts'
 import { answer, type LogLine } from '../../shared/service.ts'
 import type { Announced } from './config/deprecations.ts'
 import type { Caller } from './keys/caller.ts'
-import type { Standing } from './limits/headers.ts'
+import { toldOf, type Standing, type ToldStanding } from './limits/headers.ts'
 import type { PartState } from './limits/parts.ts'
 import type { Forbidden } from './limits/refusals.ts'
 import type { Terms } from './keys/terms.ts'
@@ -41,8 +41,8 @@ export interface GuardedRequest {
   readonly caller: Caller | undefined
   /** The caller's limits, and when strikes become a ban. */
   readonly terms: Pick<Terms, 'limits' | 'bans'> | undefined
-  /** The decision and its limits, as the headers tell them. */
-  readonly standing: Standing | undefined
+  /** The window that stops the caller first, as the headers tell it; `undefined` if it is unlimited. */
+  readonly standing: ToldStanding | undefined
   /**
    * Tells what the request has cost, on a route whose `cost` is `{ estimate, from: 'answer' }`. The last call before its end
    * counts.
@@ -67,7 +67,7 @@ export class RequestRecord implements GuardedRequest {
   turnedAway: Caller | undefined = undefined
   forbidden: Forbidden | undefined = undefined
   /** The decision and its limits, for the headers. For a stranger, those of its address. */
-  standing: Standing | undefined = undefined
+  stand: Standing | undefined = undefined
   /** The operations and the cap of a caller that asks how it stands. */
   parts: readonly PartState[] | undefined = undefined
   refusal: Refusal | undefined = undefined
@@ -81,6 +81,10 @@ export class RequestRecord implements GuardedRequest {
   toldCost: ToldCost | undefined = undefined
   /** The reader of its answer's body, where its route has the cost from there. */
   bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined
+  /** Whether the app's log names its caller. */
+  isNamed = false
+  /** Whether the handler of an app's own route has thrown, or has sent an error. */
+  hasThrown = false
   /** Whether its points were given back to the day, because it could not be answered. */
   isGivenBack = false
   /** Its trace, if it is sampled. */
@@ -103,6 +107,10 @@ export class RequestRecord implements GuardedRequest {
   constructor(route: GuardedRoute, path: string) {
     this.route = route
     this.path = path
+  }
+
+  get standing(): ToldStanding | undefined {
+    return this.stand && toldOf(this.stand)
   }
 
   /** Tells what the request has cost, by the handler of an app's own route. The last call before its end counts. */
@@ -141,12 +149,12 @@ export function refuse(reply: FastifyReply, refusal: Refusal): FastifyReply {
 export type Outcome = 'admitted' | RefusalCode | 'acted' | 'preflight' | 'open' | 'gone'
 
 export function outcomeOf(
-  { refusal, standing, caller, acted }: RequestRecord,
+  { refusal, stand, caller, acted }: RequestRecord,
   { method }: FastifyRequest,
 ): Outcome {
   if (acted !== undefined) return 'acted'
   if (refusal) return refusal.code
-  if (!standing) return 'gone'
+  if (!stand) return 'gone'
   if (caller) return 'admitted'
   return method === 'OPTIONS' ? 'preflight' : 'open'
 }

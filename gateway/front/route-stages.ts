@@ -8,7 +8,7 @@ import { lenienceOf } from './http/lenience.ts'
 import { Via } from './http/via.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { corsFrom, type Cors } from './http/cors.ts'
-import { titled } from './http/key-header.ts'
+import { authorization, titled } from './http/key-header.ts'
 import type { TokenOf } from './http/token-source.ts'
 import { costTerms } from './limits/answer-cost.ts'
 import { follow } from './stages/1-follow.ts'
@@ -23,7 +23,7 @@ import type { GuardOptions, Opened } from './opened.ts'
 import type { RouteStages } from './replaceable-stages.ts'
 import type { RouteSettings } from './routes.ts'
 import { addressFinder, strangerRefuser } from './stranger.ts'
-import { answeredCost } from './answered-cost.ts'
+import { answeredCost, hasFailed } from './answered-cost.ts'
 import type { GuardedRoute } from './request-record.ts'
 
 export type GuardedSettings = RouteSettings &
@@ -66,7 +66,9 @@ export class Stages {
     this.#guarded = {
       authenticate: authenticate({
         ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
-        ...{ tokenOf, keyHeaders },
+        tokenOf,
+        // An app's own way may read keys anywhere: nobody is told to send a Bearer token then.
+        keyHeaders: keyHeaders.filter((name) => !options.keyOf || name !== titled(authorization)),
       }),
       act: act({ quotas, strangers, addressOf, find, clock }),
       retire: find && retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
@@ -84,7 +86,8 @@ export class Stages {
     const { forwarder, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
-    const ended = answerCost ? adjusting(front, record) : record
+    const unanswered = forwarder || answer ? undefined : this.#opened.unanswered
+    const ended = answerCost || unanswered ? adjusting(front, record, unanswered) : record
     const share = this.#opened.upstreams.get(upstream)?.share
     return { label, cost, answerCost, share, ended, forwarder, answer }
   }
@@ -114,18 +117,23 @@ export class Stages {
   }
 }
 
-/** Adjusts the points of a request to what its answer has told, before it is recorded. */
+/**
+ * Adjusts the points of a request to what its answer has told, before it is recorded. Those of a handler that has failed come
+ * back by `unanswered`.
+ */
 function adjusting(
   { quotas, meters }: Front,
   record: GuardedRoute['ended'],
+  unanswered: Opened['unanswered'] | undefined,
 ): GuardedRoute['ended'] {
   return (request, reply) => {
-    const { caller, standing } = request.tollgate ?? {}
+    if (request.tollgate && hasFailed(request.tollgate, reply)) unanswered?.(request.tollgate)
+    const { caller, stand } = request.tollgate ?? {}
     const answered = request.tollgate && answeredCost(request.tollgate)
-    if (caller && standing && answered) {
+    if (caller && stand && answered) {
       meters.answerCosts.add(answered.outcome, '')
-      const points = answered.cost - standing.decision.cost
-      void quotas.adjust(caller.quota, standing.decision, { points, isAnswered: true })
+      const points = answered.cost - stand.decision.cost
+      void quotas.adjust(caller.quota, stand.decision, { points, isAnswered: true })
     }
     record(request, reply)
   }

@@ -222,7 +222,7 @@ function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges):
     front.meters.route(noRoute).answers.add(noPlan, refusal.status)
     front.meters.refusals.add(noPlan, refusal.code)
     const id = requestIdFrom(undefined)
-    const record = Object.assign(new RequestRecord(noRouteAtAll, ''), { refusal, standing })
+    const record = Object.assign(new RequestRecord(noRouteAtAll, ''), { refusal, stand: standing })
     const { status } = refusal
     const atMs = standing.decision.nowMs
     const route = { upstream: '', config: config.hash }

@@ -44,7 +44,7 @@ export type RefuseStranger = (
 export function strangerRefuser(strangers: Strangers, addressOf: AddressOf): RefuseStranger {
   return (request, reply, why) => {
     const { refusal, standing } = strangers.refuse(addressOf(request), why)
-    if (request.tollgate) request.tollgate.standing = standing
+    if (request.tollgate) request.tollgate.stand = standing
     keepShortly(reply.raw, request.raw.socket, strangersIdleMs)
     void refuse(reply, refusal)
   }

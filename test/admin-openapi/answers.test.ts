@@ -98,7 +98,9 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
       t.equal((await ask('GET', path)).status, 200, path)
     }
   }
-  await ask('PUT', `/admin/bans/${busy}`, { for: '1m' })
+  await ask('PUT', `/admin/bans/${busy}`, { for: '1m', note: 'n' })
+  t.equal((await ask('GET', `/admin/quota/${busy}`)).status, 200)
+  await askOfActs(t, ask)
   for (const points of [
     { perDay: 5, perHour: 5, perMonth: 5 },
     { perMinute: 5, note: 'n' },
@@ -174,6 +176,18 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     t.equal((await ask(method, '/admin/keys?plan=free', undefined, csv)).status, 200)
     t.equal((await ask(method, '/admin/deprecations', undefined, csv)).status, 200)
   }
+}
+
+/** Asks for acts on several keys, which the audit tells in a line each. */
+async function askOfActs(t: Test, ask: Call): Promise<void> {
+  const csv = { 'content-type': 'text/csv' }
+  const rows = 'token,plan,account\ntoken-of-acts-1,free,acts\ntoken-of-acts-2,free,acts\n'
+  for (const skipped of [0, 2]) {
+    const { text } = await ask('POST', '/admin/keys/import?skipExisting=true', rows, csv)
+    t.equal(text, JSON.stringify({ imported: 2 - skipped, skipped }))
+  }
+  t.equal((await ask('POST', '/admin/keys/disable', { account: 'acts' })).status, 200)
+  t.match((await ask('GET', '/admin/audit?limit=1')).text, '"act":{')
 }
 
 /** Compares a backend that would break something, while callers ask. */

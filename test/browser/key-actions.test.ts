@@ -82,6 +82,22 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
   t.pass('nothing can be done for a key that has ended')
 })
 
+test('a key whose plan is gone has none chosen, and the form waits for one', async (t, open) => {
+  const { url, gateway, write, ask } = await startAdmin(t)
+  const { key } = await gateway.key({ name: 'Acme', plan: 'pro' })
+  write((text) => text.replace(/^ +pro: .*\n/m, ''))
+  t.equal((await ask('POST', '/admin/config/reload')).status, 200)
+  const page = await open(url, { place: `keys/${key.id}` })
+  await pressAction(page, 'Change plan or limits')
+  const dialog = page.getByRole('dialog')
+  const plan = dialog.locator('select[name=plan]')
+  await until(async () => (await plan.locator('option').count()) > 1)
+  t.equal(await plan.inputValue(), '')
+  await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+  await dialog.locator('select[name=plan]:invalid:focus').waitFor()
+  t.pass('it says that a plan is missing')
+})
+
 test('what a dialog of the menu did is told also if it was closed meanwhile', async (t, open) => {
   const redis = await startRedis(t)
   t.teardown(() => redis.child().kill('SIGCONT'))

@@ -103,7 +103,7 @@ test('figures over their marks say so, routes that fail come first, and equal re
   await page.getByText('20 in the last minute').waitFor()
   t.equal(
     await tile(page, 'Failed'),
-    'Failed\n5.0 %\n0 by us, 1 by backends',
+    'Failed\n5.0 %\ngateway 0, no backend 0, backend 1',
     'as much as the mark',
   )
   await send(10, '/v1/pets', bolt)

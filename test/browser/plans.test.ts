@@ -73,10 +73,11 @@ test('a new plan is checked, shown as a change of the file, and saved', async (t
   }
   await name.fill('gold-2')
   t.ok(await isFit())
-  await page.getByLabel('A minute').fill('600')
+  await page.getByLabel('A minute').fill('0')
   await show.press('Enter')
-  await page.getByText('plans.gold-2').getByText('perDay is missing').waitFor()
+  await page.getByText('plans.gold-2.perMinute must be a whole number above 0').waitFor()
   t.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0)
+  await page.getByLabel('A minute').fill('600')
   await page.getByLabel('A day').fill('20000')
   await show.press('Enter')
   const added = page.locator('.diff .added')
@@ -90,4 +91,31 @@ test('a new plan is checked, shown as a change of the file, and saved', async (t
   t.ok(gateway.app.config.plans.has('gold-2'), 'it is in force')
   await go(page, 'plans')
   t.match(await rowOf(page, 'gold-2'), /^gold-2 \| 600 \| 20,000/)
+})
+
+test('an edit of a plan keeps what it meters, and says it', async (t, open) => {
+  const { url, file } = await startAdmin(t, {
+    more: `plans:
+  pro:
+    perMinute: 60
+    perDay: { limit: 300, beyond: meter, upTo: 300% } # as agreed`,
+    ...{ admin: saving, thread: {} },
+  })
+  const page = await open(url, { place: 'plans/pro' })
+  await page.getByText('60 a minute, 300 included, metered up to 900 a day.').waitFor()
+  const day = page.getByLabel('A day', { exact: true })
+  t.equal(await day.inputValue(), '300..300%')
+  const slider = page.getByLabel('Another limit a day')
+  t.equal(await slider.inputValue(), '300')
+  await slider.press('ArrowRight')
+  t.equal(await day.inputValue(), '301..300%')
+  await day.fill('400..250%')
+  await looksWell(t, page, 'plan-metered')
+  await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+  await page.getByRole('link', { name: 'Watch what it does' }).waitFor()
+  t.match(
+    readFileSync(file, 'utf8'),
+    /perMinute: 60\n    perDay: \{ limit: 400, beyond: meter, upTo: '250%' \} # as agreed\n/,
+  )
 })

@@ -48,6 +48,17 @@ export function auditStoreContract(
     t.strictSame((await first.since()).entries, [], 'and nothing without a cursor')
     t.equal((await first.since()).cursor, added.cursor)
 
+    const inAct = (keys: number, more = {}): AuditEntry => {
+      const act = { id: 'act', keys, names: ['A', 'B'].slice(0, keys) }
+      return entry(2_500, { what: 'keys.revoke', subject: `k${keys}`, act, ...more })
+    }
+    const acts = [inAct(1), entry(2_500), inAct(2)]
+    for (const each of acts) await first.add(each)
+    const ofActs = { ...everything, fromMs: 2_500 }
+    t.strictSame(await second.list(ofActs), [acts[2], acts[1]], 'an act by its latest entry')
+    t.strictSame(await second.list({ ...ofActs, subject: 'k1' }), [acts[0]], 'or one of its keys')
+    const { cursor: afterActs } = await first.since()
+
     const many = Array.from({ length: 1_300 }, (_, i) => entry(3_000 + i, { subject: `s${i % 2}` }))
     for (const each of many) await first.add(each)
     const found = await second.list({ ...everything, subject: 's1' })
@@ -59,7 +70,7 @@ export function auditStoreContract(
     const ofConfig = await second.list({ ...everything, limit: 1, what: 'config.' })
     t.strictSame(ofConfig, [two], 'however many others came later')
     const read: AuditEntry[] = []
-    for (let { entries, cursor } = await second.since(added.cursor); entries.length > 0;) {
+    for (let { entries, cursor } = await second.since(afterActs); entries.length > 0;) {
       read.push(...entries)
       ;({ entries, cursor } = await second.since(cursor))
     }

@@ -35,6 +35,16 @@ t.test('promtool finds 15 rules, and no mistake', async (t) => {
   t.equal(new Set(rules.map(({ alert }) => alert)).size, 15)
 })
 
+t.test('documents tell the number of rules', (t) => {
+  const documents = ['README.md', 'config/guides/operating.md', 'config/deploy/README.md']
+  const numbers = documents.flatMap((file) => [
+    ...readFileSync(join(root, file), 'utf8').matchAll(/(\d+) alerts/g),
+  ])
+  t.ok(numbers.length >= documents.length)
+  for (const [text, number] of numbers) t.equal(Number(number), rules.length, text)
+  t.end()
+})
+
 t.test('each alert says what happened, and which command of ours to run', (t) => {
   const commands = operations.map(({ name }) => name)
   for (const { alert, labels, annotations } of rules) {

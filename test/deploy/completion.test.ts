@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Shell } from '../../gateway/office/operations/shells.ts'
 import { runCommand } from '../support/command.ts'
+import { configFor } from '../support/gateway.ts'
+import { root } from '../support/process.ts'
 
 /** Where `npm run test:all` has found or put them; empty where they can't be had. */
 const { ZSH_BIN: zsh, FISH_BIN: fish } = process.env
@@ -12,6 +14,11 @@ const { ZSH_BIN: zsh, FISH_BIN: fish } = process.env
 const folder = mkdtempSync(join(tmpdir(), 'completion-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'plans and keys.csv'), '')
+// What shells ask while they complete.
+const main = join(root, 'gateway/office/cli/main.ts')
+const program = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`
+writeFileSync(join(folder, 'tollgate'), program, { mode: 0o755 })
+writeFileSync(join(folder, 'gateway.yaml'), configFor('http://127.0.0.1:1', 'file: gateway.db'))
 
 /** The offers for some words, of which the last one is being written. */
 const cases: readonly (readonly [words: readonly string[], offers: readonly string[]])[] = [
@@ -33,7 +40,8 @@ const cases: readonly (readonly [words: readonly string[], offers: readonly stri
   [['completion', 'b'], ['bash']],
   [['--v'], ['--version']],
   [['keys', 'show', 'Ac'], []],
-  [['keys', 'create', '--plan', 'fr'], []],
+  [['keys', 'create', '--plan', 'fr'], ['free']],
+  [['plans', 'preview', 'p'], ['pro']],
 ]
 
 async function scriptOf(shell: Shell): Promise<string> {
@@ -42,9 +50,16 @@ async function scriptOf(shell: Shell): Promise<string> {
   return stdout
 }
 
+const environment = {
+  ...process.env,
+  HOME: folder,
+  PATH: `${folder}:${process.env['PATH']}`,
+  TOLLGATE_CONFIG: join(folder, 'gateway.yaml'),
+}
+
 /** Has a shell run a script in the folder; gives a line for each case. */
 function linesOf(program: string, args: readonly string[]): string[] {
-  const options = { cwd: folder, env: { ...process.env, HOME: folder }, timeout: 60_000 }
+  const options = { cwd: folder, env: environment, timeout: 60_000 }
   return execFileSync(program, args, { ...options, encoding: 'utf8' })
     .trimEnd()
     .split('\n')

@@ -1,7 +1,16 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { PageFolder } from '../../gateway/front/http/page-files.ts'
 import { startUpstream } from '../support/gateway.ts'
@@ -85,7 +94,7 @@ t.test('the package works where it is installed: command, plugin and types', asy
   const packed = run(
     'npm',
     // It compiles: its output is on standard error.
-    ['pack', '--json', '--pack-destination', folder],
+    ['run', '-s', 'package', '--', '--json', '--pack-destination', folder],
     root,
   )
   const [{ filename, files }] = JSON.parse(packed) as [
@@ -131,6 +140,18 @@ t.test('the package works where it is installed: command, plugin and types', asy
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
   run('npm', ['install', ...quiet, filename])
+
+  let links = 0
+  for (const path of paths.filter((path) => path.endsWith('.md'))) {
+    const file = join(folder, 'node_modules/tollgate', path)
+    for (const [link, to = ''] of readFileSync(file, 'utf8').matchAll(
+      /\]\(((?!https?:|#)[^)#]+)/g,
+    )) {
+      links++
+      if (!existsSync(join(dirname(file), to))) t.fail(`${path}: ${link})`)
+    }
+  }
+  t.ok(links > 200, `${links} links that lead to a file of the package`)
 
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string
@@ -190,4 +211,36 @@ t.test('the package works where it is installed: command, plugin and types', asy
     // One or two requests of this minute: a new one may have begun.
     headers: { 'x-ratelimit-remaining': /^5[89]$/ },
   })
+})
+
+t.test('links that leave the package lead to the version in its repository', async (t) => {
+  const script = pathToFileURL(join(root, 'config/scripts/package-links.mjs')).href
+  const { addressOf, packedText } = (await import(script)) as {
+    addressOf: (manifest: object) => ((way: string) => string) | undefined
+    packedText: (text: string, file: string, packed: string[], address: unknown) => string
+  }
+  const repository = { url: 'git+https://git.example/o/tollgate.git' }
+  const address = addressOf({ repository, version: '1.2.3' })
+  const packed = ['README.md', 'config/README.md', 'config/guides/calling.md']
+  const there = 'https://git.example/o/tollgate'
+  for (const [link, expected, words = 'x'] of [
+    ['[x](../README.md#y)', '[x](../README.md#y)', '[x](../README.md#y)'],
+    ['[x](guides/)', '[x](guides/)', '[x](guides/)'],
+    ['[x](#y)', '[x](#y)', '[x](#y)'],
+    ['[x](https://a.example/y)', '[x](https://a.example/y)', '[x](https://a.example/y)'],
+    ['[x](../test/README.md#y)', `[x](${there}/blob/v1.2.3/test/README.md#y)`],
+    ['[x](deploy/)', `[x](${there}/blob/v1.2.3/config/deploy)`],
+    ['![x](now.png)', `![x](${there}/raw/v1.2.3/config/now.png)`, ''],
+  ] as const) {
+    t.equal(packedText(link, 'config/README.md', packed, address), expected)
+    t.equal(packedText(link, 'config/README.md', packed, undefined), words, 'without an address')
+  }
+  t.equal(addressOf({ version: '1.2.3' }), undefined)
+})
+
+t.test('npm pack says how the package is made', (t) => {
+  const { status, stderr } = spawnSync('npm', ['pack'], { cwd: root, encoding: 'utf8' })
+  t.not(status, 0)
+  t.match(stderr, /^npm pack here would .* Make the package by: npm run package$/m)
+  t.end()
 })

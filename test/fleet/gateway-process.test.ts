@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../support/command-line.ts'
+import { runCommand } from '../support/command.ts'
 import { configFor } from '../support/gateway.ts'
 import { caller, json, type Call } from '../support/http.ts'
 import { modesIn, root, startProcess } from '../support/process.ts'
@@ -104,4 +107,59 @@ t.test('a gateway that cannot start says why', async (t) => {
   const wrong = await start(sound, { ADMIN_TOKEN: 'alice:a-token:of-alice' })
   t.match(wrong, { code: 2, output: /^gateway: ADMIN_TOKEN has .*\n$/ }, 'in one sentence')
   t.notMatch(wrong.output, /of-alice/)
+})
+
+t.test('an option goes before a variable, and this before the port of the file', async (t) => {
+  const folder = folderOf(t)
+  const file = join(folder, 'gateway.yaml')
+  const takenPort = async (): Promise<string> => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    t.teardown(() => taken.close())
+    return String((taken.address() as AddressInfo).port)
+  }
+  const [inUse, adminInUse] = [await takenPort(), await takenPort()]
+  const sound = configFor('http://127.0.0.1:1', `file: ${join(folder, 'gateway.db')}`)
+  const withPort = (text: string, section: string, port: string): string =>
+    text.replace(
+      new RegExp(`^${section}: .*`, 'm'),
+      `${section}: { host: 127.0.0.1, port: ${port} }`,
+    )
+  writeFileSync(file, withPort(withPort(sound, 'listen', inUse), 'admin', adminInUse))
+  const ADMIN_TOKEN = 'a-token-of-operators'
+  const common = { TOLLGATE_CONFIG: file, ADMIN_TOKEN, LOG_LEVEL: 'info' }
+  const start = (args: string[], env: Record<string, string>) =>
+    startProcess(t, 'gateway/main.ts', { args, env: { ...common, ...env } })
+  for (const [args, env] of [
+    [['--port', '0', '--admin-port', '0'], { GATEWAY_PORT: inUse, ADMIN_PORT: inUse }],
+    [[], { GATEWAY_PORT: '0', ADMIN_PORT: '0' }],
+  ] as const) {
+    const gateway = start([...args], env)
+    const { port } = new URL(await gateway.url)
+    t.not(port, inUse)
+    const places = [...gateway.output().matchAll(/listening at http:\/\/127\.0\.0\.1:(\d+)/g)]
+    const [adminPort = ''] = places.flatMap(([, each = '']) => (each === port ? [] : each))
+    const run = (...words: string[]) => runCommand(words, { ...common, ADMIN_PORT: adminPort })
+    const running = await run('config', 'running', '--json')
+    t.equal(running.code, 0)
+    t.match(await run('config', 'diff'), { code: 0, out: /changes nothing\.\n$/ })
+    gateway.signal('SIGTERM')
+    await gateway.ended
+  }
+  for (const [args, env, sentence] of [
+    [
+      [],
+      { GATEWAY_PORT: 'tcp://10.0.0.7:80', ADMIN_PORT: '' },
+      'set another port with --admin-port, ADMIN_PORT or admin.port',
+    ],
+    [['--admin-port=0'], {}, 'set another port with --port, GATEWAY_PORT or listen.port'],
+    [['--port', '65536'], {}, '--port must be a whole number from 0 to 65535, got "65536"'],
+    [[], { ADMIN_PORT: '80 81' }, 'ADMIN_PORT must be a whole number from 0 to 65535, got "80 81"'],
+  ] as const) {
+    const gateway = start([...args], env)
+    t.equal((await gateway.ended).code, 2)
+    t.match(gateway.output(), sentence)
+  }
+  const wrong = await runCommand(['config', 'running'], { ...common, ADMIN_PORT: 'x' })
+  t.match(wrong, { code: 2, out: /^tollgate: ADMIN_PORT must be a whole number from 0 to 65535/ })
 })

@@ -95,8 +95,8 @@ bans: { strikes: 1, grace: 0s }`,
   const told = await snapshot('?range=15m')
   const expected = {
     requests: 37,
-    ...{ admitted: 18, minute: 4, day: 1, ban: 3, strangers: 6, refused: 2, failed: 2, others: 1 },
-    backendFailed: 3,
+    ...{ admitted: 18, minute: 4, day: 1, ban: 3, strangers: 6, refused: 2, others: 1 },
+    failed: { gateway: 0, noBackend: 2, backend: 3 },
   }
   t.match(told.lastMinute, expected)
   t.match(told.range?.sums, expected)
@@ -104,6 +104,7 @@ bans: { strikes: 1, grace: 0s }`,
   t.strictSame(told.lastMinute.upstream?.count, 20)
   t.strictSame(told.gateways.asked, 1)
   t.match(told.targets, [{ upstream: 'animals', target: upstream.url, healthy: true }])
+  t.strictSame(told.incidents, [])
   t.match(told.store, { reachable: true, without: [] })
   t.match(told.configs, [{ gateways: told.gateways.names, refusals: [] }])
   t.strictSame(told.refusedKeys, [
@@ -118,7 +119,12 @@ bans: { strikes: 1, grace: 0s }`,
   t.equal((await ask('GET', '/admin/live?range=week')).status, 400)
 
   await until(() => sumOf(watcher.rows(), 'requests') === 37)
-  for (const [name, count] of Object.entries(expected)) {
+  const { failed, ...counts } = expected
+  t.equal(
+    watcher.rows().reduce((sum, row) => sum + row.failed.backend, 0),
+    failed.backend,
+  )
+  for (const [name, count] of Object.entries(counts)) {
     t.equal(sumOf(watcher.rows(), name as keyof LiveRow), count, name)
   }
   t.match(watcher.response.headers.get('content-type'), 'text/event-stream')

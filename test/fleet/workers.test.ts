@@ -243,7 +243,10 @@ workers: 2
   const env = { TOLLGATE_CONFIG: `${folder}/gateway.yaml` }
   const gateway = startProcess(t, 'gateway/main.ts', { env })
   t.strictSame(await gateway.ended, { code: 2, signal: null })
-  t.match(gateway.output(), 'set another port with listen.port in the configuration')
+  t.match(
+    gateway.output(),
+    'set another port with --port, GATEWAY_PORT or listen.port in the configuration',
+  )
 })
 
 t.test('one gateway alone is not ended by the signal that replaces workers', async (t) => {

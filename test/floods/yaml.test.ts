@@ -210,7 +210,7 @@ t.test('a text that takes too much memory is refused before it is read', (t) => 
     long('{a: {b: {c: {}}}}, ', 'x: [', ']'),
   ]) {
     const lines = mistakesIn(text)
-    t.match(lines, /^body:\d+:\d+: more than 400000 names, values and signs are in this text/)
+    t.match(lines, /^body:\d+:\d+: more than 400,000 names, values and signs are in this text/)
   }
   const plans = Array.from(
     { length: 28_000 },

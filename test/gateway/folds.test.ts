@@ -84,18 +84,18 @@ t.test('each fold counts its part of requests that have ended', async (t) => {
     const decision = step(quota, { key: caller.id, cost, limits }, nowMs)
     return { decision, limits }
   }
-  end(endedFor({ ...about, standing: decided(2) }))
-  end(endedFor({ ...about, standing: decided(0), isGivenBack: true, status: 503 }))
+  end(endedFor({ ...about, stand: decided(2) }))
+  end(endedFor({ ...about, stand: decided(0), isGivenBack: true, status: 503 }))
   const full = new Refusal('rate_limit_exceeded', 'Full.').because('minute')
-  end(endedFor({ ...about, standing: decided(1), refusal: full, status: 429 }))
+  end(endedFor({ ...about, stand: decided(1), refusal: full, status: 429 }))
   const forbidden = new Refusal('forbidden', 'No.').because('path')
   end(
     endedFor({
-      ...{ ...about, standing: decided(0), forbidden: 'path' },
+      ...{ ...about, stand: decided(0), forbidden: 'path' },
       ...{ refusal: forbidden, status: 403 },
     }),
   )
-  end(endedFor({ ...about, standing: decided(1), route: { ...route, isFree: true } }))
+  end(endedFor({ ...about, stand: decided(1), route: { ...route, isFree: true } }))
   end(endedFor({ refusal: new Refusal('missing_api_key', 'None.'), status: 401, plan: 'none' }))
   await flushCounts()
 

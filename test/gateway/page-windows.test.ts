@@ -1,6 +1,8 @@
 import t from 'tap'
 import { partsOf, refusedOf } from '../../gateway/office/admin/console/charts/outcomes.ts'
-import { windows as shown } from '../../gateway/front/http/page/windows.ts'
+import { limitText, windows as shown } from '../../gateway/front/http/page/windows.ts'
+import { limitInWords } from '../../gateway/front/limits/limit-settings.ts'
+import { limitFrom, writtenLimit } from '../../gateway/office/admin/console/written-limit.ts'
 import { sumsView, type SumsView } from '../../gateway/front/counts/sum-rows.ts'
 import { windows } from '../../shared/windows.ts'
 
@@ -35,4 +37,24 @@ t.test('a chart has a part for each window that has refused, beside minute and d
     'by the day',
     'by the month',
   ])
+})
+
+t.test('pages and commands say a limit in the same words', (t) => {
+  const metered = (limit: number, upTo: string) => ({ limit, beyond: 'meter', upTo }) as const
+  const settings = [
+    [60, '60'],
+    [1_234_567, '1,234,567'],
+    ['unlimited', 'unlimited'],
+    [metered(300, '300%'), '300 included, metered up to 900'],
+    [metered(1_000, '115.3%'), '1,000 included, metered up to 1,153'],
+    [metered(7, '133.333%'), '7 included, metered up to 9'],
+    [metered(9_007, 'unlimited'), '9,007 included, metered without limit'],
+  ] as const
+  for (const [setting, words] of settings) {
+    t.equal(limitInWords(setting), words)
+    t.equal(limitText(setting), words)
+    t.strictSame(limitFrom(writtenLimit(setting)), setting, writtenLimit(setting))
+  }
+  for (const text of ['', '0x3', '-1', '6O', '1 000']) t.equal(limitFrom(text), undefined, text)
+  t.end()
 })

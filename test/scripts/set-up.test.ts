@@ -13,17 +13,19 @@ t.test('a registry that is out of reach: the packages stay as they were', (t) =>
   const packages = join(folder, 'checkout/node_modules')
   mkdirSync(join(packages, 'some/thing'), { recursive: true })
   writeFileSync(join(folder, 'checkout/test/some.test.ts'), '')
-  const { status, output } = runNode([join(folder, 'checkout/config/scripts/test.mjs')], {
-    HOME: join(folder, 'home'),
-    npm_config_cache: join(folder, 'home/cache'),
-    npm_config_registry: 'http://127.0.0.1:9/',
-    npm_config_fetch_retries: '0',
-  })
-  t.equal(status, 1)
-  t.match(output, /^Installing packages /)
-  t.match(output, /npm can't reach its registry \(ECONNREFUSED\)\. Check the network/)
-  t.strictSame(readdirSync(packages), ['some'])
-  t.ok(existsSync(join(packages, 'some/thing')))
+  for (const script of ['test', 'package']) {
+    const { status, output } = runNode([join(folder, `checkout/config/scripts/${script}.mjs`)], {
+      HOME: join(folder, 'home'),
+      npm_config_cache: join(folder, 'home/cache'),
+      npm_config_registry: 'http://127.0.0.1:9/',
+      npm_config_fetch_retries: '0',
+    })
+    t.equal(status, 1, script)
+    t.match(output, /^Installing packages /)
+    t.match(output, /npm can't reach its registry \(ECONNREFUSED\)\. Check the network/)
+    t.strictSame(readdirSync(packages), ['some'])
+    t.ok(existsSync(join(packages, 'some/thing')))
+  }
   t.end()
 })
 

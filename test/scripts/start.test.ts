@@ -39,17 +39,15 @@ t.test(
     const dir = folderOf(t)
     const file = join(dir, 'gateway.yaml')
     const shipped = readFileSync(join(root, 'config/gateway.yaml'), 'utf8')
-    // The backend is that of the shipped file; ports and store are replaced.
+    // The backend is that of the shipped file; ports and store are replaced, the port for operators by its variable.
     const config = shipped
       .replace(/^listen: .*$/m, 'listen: { host: 127.0.0.1, port: 0 }')
+      .replace(/^admin: .*$/m, 'admin: { host: 127.0.0.1, port: 0 }')
       .replace('data/gateway.db', join(dir, 'gateway.db'))
+    writeFileSync(file, config)
     const said = await atSomePort(async (port) => {
-      writeFileSync(
-        file,
-        config.replace(/^admin: .*$/m, `admin: { host: 127.0.0.1, port: ${port} }`),
-      )
       const env = { PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file }
-      const { output } = startServices(t, env)
+      const { output } = startServices(t, { ...env, ADMIN_PORT: String(port) })
       await until(() => {
         if (output().includes('ended by itself')) throw new Error(output())
         return /enterprise +curl \S+ .*"$/m.test(output())
@@ -59,7 +57,10 @@ t.test(
     t.notMatch(said, 'keys.create', 'what it makes itself is no news')
     t.match(said, /free +curl .*\n.*\n.*\n +enterprise +curl [^\n]+\n$/, 'the welcome comes last')
     const [, backend = ''] = /^ {2}backend {2}(http:\S+) /m.exec(said) ?? []
-    t.match(said, `in a second terminal, before commands,\n    export ANIMALS_URL=${backend}\n`)
+    t.match(
+      said,
+      `in a second terminal, before commands,\n    export ANIMALS_URL=${backend} ADMIN_PORT=`,
+    )
     const [, url = '', key = ''] =
       /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(said) ?? []
     const rex = { name: 'Rex', categoryId: 3 }
@@ -172,7 +173,7 @@ t.test('npm start shows the first keys even where the gateway can’t begin', as
     ...{ PORT: '0', DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
   })
   t.strictSame(await ended, [1, null])
-  t.match(output(), /set another port with listen\.port/)
+  t.match(output(), /set another port with --port, GATEWAY_PORT or listen\.port/)
   t.match(output(), /One key for each plan was made\. .*\n +free +curl \S+ -H "Auth.* tg_/)
 })
 
@@ -181,11 +182,14 @@ t.test('npm start -- --help tells, and starts nothing', (t) => {
   const { status, output } = runNode([script, '--help'], {})
   t.equal(status, 0)
   t.match(output, /^Sets up what is missing, .*\n\n {2}npm start /)
-  t.match(runNode([script, '--port', '9'], {}), {
-    ...{
-      status: 2,
-      output: 'npm start takes nothing but --help, got "--port 9". Nothing was started',
-    },
-  })
+  for (const [args, env, sentence] of [
+    [['now'], {}, 'npm start takes --port N, --admin-port N and --help, got "now"'],
+    [['--prt', '9'], {}, 'npm start takes --port N, --admin-port N and --help, got "--prt 9"'],
+    [['--port', '70000'], {}, '--port must be a whole number from 0 to 65535, got "70000"'],
+    [[], { ADMIN_PORT: 'x' }, 'ADMIN_PORT must be a whole number from 0 to 65535, got "x"'],
+  ] as const) {
+    const output = `${sentence}. Nothing was started.\n`
+    t.strictSame(runNode([script, ...args], env), { status: 2, output }, sentence)
+  }
   t.end()
 })

@@ -39,6 +39,24 @@ t.test('the log on standard output', async (t) => {
   t.equal(written.join(''), `before\n${long}after\n`, 'what waits at the end is written')
 })
 
+t.test('a line has its sentence before the stack of an error', (t) => {
+  let written = ''
+  const target = { write: (text: string) => (written = text), isTTY: false }
+  const { stream } = loggerOptions('gateway', { level: 'info', target })
+  const head = '"level":50,"time":1,"service":"gateway"'
+  const error = '"err":{"message":"it says \\"msg\\"","stack":"Error\\n    at x"},"msg2":"y"'
+  stream.write(`{${head},${error},"msg":"the \\"store\\" is away"}\n`)
+  t.equal(
+    written,
+    `{"level":50,"time":1,"msg":"the \\"store\\" is away","service":"gateway",${error}}\n`,
+  )
+  for (const line of [`{${head},"msg":"without"}\n`, `{${head},"err":{"stack":"s"}}\n`]) {
+    stream.write(line)
+    t.equal(written, line)
+  }
+  t.end()
+})
+
 t.test('what people see', (t) => {
   const plain = (line: object) => stripVTControlCharacters(pretty(JSON.stringify(line)))
   const answered = {

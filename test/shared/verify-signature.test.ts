@@ -1,11 +1,11 @@
+import { createVerifier, httpbis } from 'http-message-signatures'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { verifySignature, type ReceivedRequest } from '../../gateway/index.ts'
-import { startForCaller } from '../support/first-caller.ts'
-import { startUpstream } from '../support/gateway.ts'
+import { startGateway, startUpstream } from '../support/gateway.ts'
 import { root } from '../support/process.ts'
 import { seeded } from '../support/seeded.ts'
 import { folderOf } from '../support/folder.ts'
@@ -22,12 +22,9 @@ async function startSigned(t: Test, secret: string): Promise<ReceivedRequest[]> 
     received.push(whole(request))
     response.end('{}')
   })
-  const { call, headers, get } = await startForCaller(t, {
-    upstream,
-    secret,
-    store: 'file: ":memory:"',
-  })
-  await get('/v1/x?a=%41&b=%C3%BC')
+  const { call, key } = await startGateway(t, { upstream, secret, store: 'file: ":memory:"' })
+  const { headers } = await key({ account: 'Zoë & Söhne' })
+  await call('GET', '/v1/x?a=%41&b=%C3%BC', undefined, headers)
   await call('POST', '/v1/pets', { name: 'Rex' }, { ...headers, 'x-request-id': 'mine-1' })
   await call('PUT', '/v1/large', 'x'.repeat(100_000), headers)
   await call('DELETE', '/v1/x', undefined, headers)
@@ -50,8 +47,10 @@ function withHeader(request: ReceivedRequest, name: string, value?: string): Rec
 /** Each request as it is, and forged in every part. */
 function* casesOf(request: ReceivedRequest, random: (below: number) => number): Generator<Case> {
   const { method, target, headers, body, secret, now = 0 } = request
-  const signature = String(headers['x-gateway-signature'])
-  const signedAtMs = Number(/^t=(\d+)/.exec(signature)?.[1]) * 1_000
+  const input = String(headers['signature-input'])
+  const signature = String(headers['signature'])
+  const hasDigest = headers['content-digest'] !== undefined
+  const signedAtMs = Number(/;created=(\d+);/.exec(input)?.[1]) * 1_000
   const about = (why: string, more: Partial<ReceivedRequest>, expected = false): Case => ({
     why: `${method} ${target}: ${why}`,
     request: { ...request, ...more },
@@ -70,57 +69,58 @@ function* casesOf(request: ReceivedRequest, random: (below: number) => number): 
   yield about('another secret', { secret: others })
   yield about('other secrets', { secret: `${others},x${others}` })
   yield about('another method', { method: method === 'GET' ? 'HEAD' : 'GET' })
-  yield about('another path', { target: `${target}/` })
+  yield about('another path', { target: `/x${target}` })
   yield about('another query', { target: `${target}&` })
   yield about('a spelling of the path', { target: target.replace('/v1', '/%761') })
-  yield about(
-    'another body',
-    { body: Buffer.concat([body ?? Buffer.alloc(0), Buffer.from('x')]) },
-    !signature.includes(',b='),
-  )
-  yield about('no body', { body: Buffer.alloc(0) }, !signature.includes(',b='))
-  for (const name of ['x-caller-id', 'x-caller-plan', 'x-request-id']) {
+  const longer = Buffer.concat([body ?? Buffer.alloc(0), Buffer.from('x')])
+  yield about('another body', { body: longer }, !hasDigest)
+  yield about('no body', { body: Buffer.alloc(0) }, !hasDigest)
+  for (const name of ['x-caller-id', 'x-caller-plan', 'x-caller-account', 'x-request-id']) {
     yield header(name, `${String(headers[name])}x`)
     yield header(name, undefined)
   }
-  const [v1 = ''] = /[0-9a-f]{64}/.exec(signature) ?? []
-  yield header('x-caller-id', '\udce9')
-  for (const forged of [
-    undefined,
-    '',
-    'refused',
-    signature.toUpperCase(),
-    ` ${signature}`,
-    `${signature} `,
-    `${signature}\n`,
-    `${signature},b=${v1}`,
-    `${signature}, ${signature}`,
-    signature.replace('t=', 't=0'),
-    signature.replace(/t=\d+/, `t=${Math.floor(now / 1_000) + 1}`),
-    signature.replace(/t=\d+/, 't=9999999999999'),
-    signature.replace(/t=\d+/, 't=٣'),
-    signature.replace(v1, v1.slice(1)),
-    signature.replace('v1=', 'v2='),
-    `${signature.split(',b=', 1)[0]},b=${v1}`,
-  ]) {
-    const isUntouched = forged === signature
-    yield { ...header('x-gateway-signature', forged), expected: isUntouched }
+  for (const name of ['x-caller-reference', 'x-caller-tenant', 'x_caller_id', 'x-caller']) {
+    yield header(name, 'zoo')
+    yield { ...header(name, ''), expected: true }
   }
+  yield header('x-caller-id', '\udce9')
+  const forgedInputs = [
+    ...[undefined, '', 'tollgate', `${input};x`, `${input}, ${input}x`, input.toUpperCase()],
+    ...[input.replace('tollgate=', 'toolgate='), input.replace(/created=/, 'created=0')],
+    input.replace(/created=\d+/, `created=${Math.floor(now / 1_000) + 1}`),
+    input.replace(/created=\d+/, 'created=9999999999999'),
+    input.replace(/created=\d+/, 'created=٣'),
+    input.replace('hmac-sha256', 'hmac-sha512'),
+    input.replace('tag="tollgate"', 'tag="x"'),
+    input.replace('"@method" ', ''),
+    input.replace('"x-caller-account"', '"x-caller-account" "x-caller-account"'),
+    input.replace(' "x-caller-account"', ''),
+    input.replace('keyid="', 'keyid="0'),
+  ]
+  for (const forged of forgedInputs) yield header('signature-input', forged)
+  const value = /:(.+):/.exec(signature)?.[1] ?? ''
+  for (const forged of [
+    ...[undefined, '', 'refused', 'tollgate', value, `tollgate=${value}`, `${signature}x`],
+    ...[`tollgate=:${value.slice(1)}:`, `tollgate=:${value.toLowerCase()}:`],
+  ])
+    yield header('signature', forged)
+  const beside = {
+    'signature-input': `a=("date");keyid="b", ${input}`,
+    signature: `a=:AA==:, ${signature}`,
+  }
+  yield about('beside another signature', { headers: { ...headers, ...beside } }, true)
   for (let i = 0; i < 20; i++) {
-    const place = signature.indexOf('v1=') + 3 + random(64)
-    const digit = signature[place] === '0' ? '1' : '0'
-    yield header(
-      'x-gateway-signature',
-      signature.slice(0, place) + digit + signature.slice(place + 1),
-    )
+    const place = 'tollgate=:'.length + random(43)
+    const letter = signature[place] === 'A' ? 'B' : 'A'
+    yield header('signature', signature.slice(0, place) + letter + signature.slice(place + 1))
   }
 }
 
-/** The code of a language in the README for those who deploy. */
+/** The code of a language in the guide for backends. */
 function shownIn(language: string): string {
-  const readme = readFileSync(join(root, 'config/deploy/README.md'), 'utf8')
-  const [, code] = new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(readme) ?? []
-  if (code === undefined) throw new Error(`the README has no ${language}`)
+  const guide = readFileSync(join(root, 'config/guides/backend.md'), 'utf8')
+  const [, code] = new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide) ?? []
+  if (code === undefined) throw new Error(`the guide has no ${language}`)
   return code
 }
 
@@ -128,12 +128,11 @@ function shownIn(language: string): string {
 function lines(cases: readonly Case[]): string {
   return cases
     .map(({ request: { method, target, headers, body, secret, now = 0 } }) => {
-      const given = { 'x-gateway-signature': '', ...plain(headers) }
       const base64 = body === undefined ? null : Buffer.from(body).toString('base64')
       return JSON.stringify({
         method,
         target,
-        headers: given,
+        headers: plain(headers),
         body: base64,
         secret,
         now: now / 1_000,
@@ -157,9 +156,7 @@ async function startCases(t: Test): Promise<Case[]> {
     ...(await startSigned(t, `${second},${first}`)),
   ]
   t.equal(requests.length, 8)
-  const bodies = requests.filter(({ headers }) =>
-    /,b=/.test(String(headers['x-gateway-signature'])),
-  )
+  const bodies = requests.filter(({ headers }) => headers['content-digest'] !== undefined)
   t.equal(bodies.length, 2, 'of small bodies')
   return requests.flatMap((request) => [...casesOf(request, random)])
 }
@@ -169,7 +166,11 @@ t.test('a signature is told from forged ones, in Node, Python and Go', async (t)
   t.ok(cases.length > 300, `${cases.length} cases`)
   const wrongBy = (verdicts: readonly boolean[]) =>
     cases.filter(({ expected }, i) => verdicts[i] !== expected).map(({ why }) => why)
-  t.strictSame(wrongBy(cases.map(({ request }) => verifySignature(request))), [], 'Node')
+  t.strictSame(
+    wrongBy(cases.map(({ request }) => verifySignature(request) !== undefined)),
+    [],
+    'Node',
+  )
 
   const folder = folderOf(t)
   const ask = (command: string, args: string[], env = {}) =>
@@ -198,7 +199,7 @@ for line in sys.stdin:
     each = json.loads(line)
     body = None if each["body"] is None else base64.b64decode(each["body"])
     told = verify_signature(each["method"], each["target"], each["headers"], body, each["secret"], each["now"])
-    print("true" if told else "false")
+    print("true" if told is not None else "false")
 `
 
 const beforeGo = `package main
@@ -207,10 +208,12 @@ import (
 	"bufio"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -236,9 +239,9 @@ func main() {
 		}
 		r := &http.Request{Method: each.Method, RequestURI: each.Target, Header: http.Header{}}
 		for name, value := range each.Headers {
-			r.Header.Set(name, value)
+			r.Header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
-		fmt.Println(VerifySignature(r, each.Body, each.Secret, time.UnixMilli(int64(each.Now*1000))))
+		fmt.Println(VerifySignature(r, each.Body, each.Secret, time.UnixMilli(int64(each.Now*1000))) != nil)
 	}
 }
 `
@@ -254,14 +257,36 @@ function has(command: string, version: string): boolean {
 
 t.test('nothing that a caller sends makes it throw, and no secret is an error', (t) => {
   const request = { method: 'GET', target: '/', headers: {}, secret: first }
-  for (const value of [[], ['a', 'b'], '\0', 'x'.repeat(100_000), 't=1,v1=', '\ud800']) {
-    const headers = { 'x-gateway-signature': value, 'x-caller-id': value } as IncomingHttpHeaders
-    t.equal(verifySignature({ ...request, headers }), false)
+  for (const value of [[], ['a', 'b'], '\0', 'x'.repeat(100_000), 'tollgate=', '\ud800']) {
+    const headers = { signature: value, 'x-caller-id': value } as IncomingHttpHeaders
+    for (const input of [value, 'tollgate=("@method");created=1']) {
+      const all = { ...headers, 'signature-input': input } as IncomingHttpHeaders
+      t.equal(verifySignature({ ...request, headers: all }), undefined)
+    }
   }
-  t.equal(verifySignature({ ...request, now: NaN }), false)
+  t.equal(verifySignature({ ...request, now: NaN }), undefined)
   for (const secret of ['', undefined as unknown as string]) {
     t.throws(() => verifySignature({ ...request, secret }), /needs the secret/)
   }
   t.throws(() => verifySignature({ ...request, secret: `${first},` }), /has an empty part/)
   t.end()
+})
+
+t.test('a library that isn’t ours finds the same signatures valid, and others not', async (t) => {
+  for (const request of await startSigned(t, first)) {
+    const { method, target, headers } = request
+    const isValid = (changed: Record<string, string> = {}, by = first) =>
+      httpbis.verifyMessage(
+        {
+          keyLookup: ({ keyid, alg }) => {
+            t.equal(alg, 'hmac-sha256')
+            return Promise.resolve({ id: keyid ?? '', verify: createVerifier(by, 'hmac-sha256') })
+          },
+        },
+        { method, url: `http://backend${target}`, headers: { ...plain(headers), ...changed } },
+      )
+    t.equal(await isValid(), true, `${method} ${target}`)
+    t.equal(await isValid({}, second), false)
+    t.equal(await isValid({ 'x-caller-account': 'zoo' }), false)
+  }
 })

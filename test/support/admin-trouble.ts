@@ -171,8 +171,9 @@ export async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promi
 /** Checks a backend while the present one is gone, and another one meanwhile. */
 export async function askUncompared(t: Test): Promise<void> {
   const url = 'http://127.0.0.1:1'
-  const upstreamMore = 'probes: [ { request: GET /v1/pets } ]'
-  const { ask } = await start(t, { upstream: { url, seen: [] }, upstreamMore })
+  const upstreamMore =
+    'probes: [ { request: GET /v1/pets } ], health: { path: /healthz, every: 50ms, unhealthyAfter: 1 }'
+  const { ask, gateway } = await start(t, { upstream: { url, seen: [] }, upstreamMore })
   let goOn: () => void = () => undefined
   const candidate = await startUpstream(t, (_request, response) => {
     goOn = () => response.end('{}')
@@ -183,6 +184,8 @@ export async function askUncompared(t: Test): Promise<void> {
   t.equal((await check()).status, 409)
   goOn()
   t.match(json(await checked), { fit: false, findings: [{}, { compared: false }] })
+  await gateway.call('GET', '/v1/pets', undefined, (await gateway.key()).headers)
+  await until(async () => (await ask('GET', '/admin/live')).text.includes('connection refused'))
 }
 
 /** Asks as the console's page does, and as others try to. */

@@ -60,7 +60,7 @@ export const everySetting = [
   'redis: { cluster: [ "127.0.0.1:7000" ]',
   'redis: { sentinels: [ "[::1]:26379" ], name: gw, sentinelUsername: s, sentinelPassword: p',
 ].map(
-  (redis) => `
+  (redis, i) => `
 name: edge-1.eu_2:7
 listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: "HIGH:!aNULL" } }
 admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 }, hosts: [ gateway.internal ], save: true }
@@ -104,7 +104,7 @@ via: edge.example:8080
 upstreams:
   animals:
     targets: [ { url: "https://10.0.0.1:8443", weight: 9 }, "https://10.0.0.2/", "unix:/run/a.sock" ]
-    swap: { to: [ { url: "https://10.0.0.3:8443", weight: 2 } ], steps: [ 5, 50 ], every: 7m, methods: [ GET ], back: { errors: 2%, slower: 3, after: 70, callers: 4 } }
+    swap: { to: [ { url: "https://10.0.0.3:8443", weight: 2 } ], steps: [ 5, 50% ], ${i === 0 ? 'every' : 'for'}: 7m, methods: [ GET ], back: { errors: 2%, slower: 3, after: 70, callers: 4 } }
     timeout: { connect: 2s, response: 3s, idle: 4s, request: 5s }
     health: { path: /well, every: 7s, unhealthyAfter: 7 }
     maxInFlight: 7

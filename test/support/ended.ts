@@ -13,14 +13,14 @@ export function endedFor(
   told: Partial<
     Pick<
       RequestRecord,
-      'caller' | 'standing' | 'terms' | 'refusal' | 'forbidden' | 'isGivenBack' | 'turnedAway'
+      'caller' | 'stand' | 'terms' | 'refusal' | 'forbidden' | 'isGivenBack' | 'turnedAway'
     >
   > &
     Partial<Pick<Ended, 'route' | 'status' | 'plan' | 'atMs'>>,
 ): Ended {
   const { route, status = 200, plan = 'free', atMs = 0, ...ofRecord } = told
   const record = Object.assign(new RequestRecord(guarded, '/v1/x'), ofRecord)
-  const { caller, standing, refusal } = record
+  const { caller, stand: standing, refusal } = record
   return {
     request: { id: 'a', method: 'GET', url: '/v1/x?y' },
     record,

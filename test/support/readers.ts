@@ -35,7 +35,10 @@ import { Refusal } from '../../shared/refusal.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
 import { secondsOf } from '../../shared/retry-after.ts'
 import { Type } from '../../shared/schema.ts'
-import { bodyChecker, signatureChecker } from '../../shared/signature.ts'
+import { callerText, callerValue } from '../../shared/caller-value.ts'
+import { digestVerdict } from '../../shared/content-digest.ts'
+import { signatureChecker } from '../../shared/signature.ts'
+import { othersOf } from '../../gateway/front/forwarding/caller-signatures.ts'
 import { serverAttributes } from '../../shared/spans/http.ts'
 import { traceParentFrom } from '../../shared/trace.ts'
 
@@ -111,9 +114,8 @@ const reply: never = Object.fromEntries(
   ['header', 'headers', 'type', 'send', 'code'].map((name) => [name, () => reply]),
 ) as never
 
-const signed = { method: 'GET', target: '/', callerId: 'a', plan: 'b', requestId: 'c' }
 const signatureFault = signatureChecker('s'.repeat(16))
-const bodyFault = bodyChecker('s'.repeat(16))
+const fields = (text: string) => ({ 'signature-input': text, signature: text })
 
 const operators = [{ name: 'a', role: 'all' as const, token: 'x'.repeat(32) }]
 const sessions = new Sessions(operators, Date.now)
@@ -270,9 +272,21 @@ export const readers: readonly Reader[] = [
     'signatureChecker',
     'shared/signature.ts',
     ofHeaders,
-    't=1',
-    (text) => [signatureFault(signed, text, 0), bodyFault(text, Buffer.alloc(0))],
-    { around: [...bare, ['t=1,v1=', '']] },
+    'a, ',
+    (text) => signatureFault({ method: 'GET', target: '/', headers: fields(text) }, 0),
+    { around: [...bare, ['tollgate=(', ')'], ['tollgate=("', '")']] },
+  ),
+  reader(
+    'dictionaryIn',
+    'shared/dictionary.ts shared/content-digest.ts gateway/front/forwarding/caller-signatures.ts',
+    ofHeaders,
+    'a, ',
+    (text) => [digestVerdict(text, Buffer.alloc(0)), othersOf({ input: text, signature: text })],
+    { around: [...bare, ['a=(', ''], ['a="', ''], ['a=:', ''], ['a;b;', ''], ['a=%"', '']] },
+  ),
+
+  reader('callerValue', 'shared/caller-value.ts', 1_024, 'a', (text) =>
+    callerText(callerValue(text)),
   ),
 
   // Tokens of others.

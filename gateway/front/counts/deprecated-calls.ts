@@ -37,7 +37,7 @@ export type OwnSunset = Readonly<{
 /** The calls of a key, and how long it may go on. */
 export type ReportedCalls = DeprecatedCalls & OwnSunset
 
-/** The calls of deprecated operations in some days, by key and operation, the latest caller first; of one key, or of all. */
+/** The calls of deprecated operations in some days, by key and operation, most calls first; of one key, or of all. */
 export async function deprecatedCalls(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
   fromDay: number,
@@ -56,7 +56,7 @@ export async function deprecatedCalls(
       lastMs: Math.max(before?.lastMs ?? 0, lastMs),
     })
   }
-  const calls = [...sums.values()].sort((a, b) => b.lastMs - a.lastMs)
+  const calls = [...sums.values()].sort((a, b) => b.calls - a.calls || b.lastMs - a.lastMs)
   const nameOf = await keyNames(
     stores.keys,
     calls.map(({ key }) => key),

@@ -51,7 +51,7 @@ export class LiveCounts {
       meter.failed++
       return
     }
-    if (outcome === at.failed) {
+    if (outcome === at.failed || outcome === at.noBackend) {
       meter.failed++
       return
     }
@@ -67,13 +67,17 @@ export class LiveCounts {
   }
 }
 
+/** The refusals of requests that got no answer of a backend, beside those that found none healthy. */
+const backendless: ReadonlySet<string> = new Set(['bad_gateway', 'gateway_timeout'])
+
 /** The place of a request's outcome in `outcomes`. */
-function placeOf({ refusal, caller, standing }: RequestRecord): number {
+function placeOf({ refusal, caller, stand }: RequestRecord): number {
   // Preflights, and callers that left before they were admitted.
-  if (!refusal) return caller && standing ? at.admitted : at.others
+  if (!refusal) return caller && stand ? at.admitted : at.others
   const { code, reason, status } = refusal
   if (code === 'rate_limit_exceeded' && isWindowName(reason)) return at[reason]
   if (code === 'key_banned') return at.ban
   if (status === 401 || code === 'too_many_failed_attempts') return at.strangers
-  return status >= firstFailure ? at.failed : at.refused
+  if (status < firstFailure) return at.refused
+  return reason === 'none_healthy' || backendless.has(code) ? at.noBackend : at.failed
 }

@@ -77,6 +77,8 @@ export class Meters {
   storeErrors = 0
   /** The times that the store was found emptied. */
   emptiedStores = 0
+  /** Signatures of callers that could be taken for the gateway's, and weren't forwarded. */
+  signaturesWithheld = 0
   readonly spans: SpanCounts = { sent: 0, failed: 0, dropped: 0 }
   readonly routes = new Map<string, RouteMeter>()
   /** By upstream and by the origin of the target. */

@@ -79,7 +79,7 @@ function endedOf(
 ): Ended | undefined {
   const { tollgate: record } = request
   if (!record) return undefined
-  const { caller, standing, refusal } = record
+  const { caller, stand: standing, refusal } = record
   return {
     request,
     record,

@@ -69,7 +69,7 @@ export class RefusalBlock {
     const text = slot * bytesOfSlot
     this.#hashes[slot] = write(this.#texts, text, id, idLength)
     write(this.#texts, text + idLength, record.path, pathLength)
-    const { refusal, standing, caller, turnedAway } = record
+    const { refusal, stand, caller, turnedAway } = record
     const said = this.#said
     said.method[slot] = method
     said.code[slot] = refusal?.code
@@ -81,17 +81,17 @@ export class RefusalBlock {
     said.target[slot] = record.target
     said.config[slot] = route.config
     // Without a caller the decision is about its address, and none of a store.
-    said.decidedBy[slot] = caller && standing?.decision.decidedBy
+    said.decidedBy[slot] = caller && stand?.decision.decidedBy
     const first = slot * numbersOfSlot
     numbers[first + at.timeMs] = atMs
     numbers[first + at.status] = status
     numbers[first + at.idLength] = Math.min(id.length, idLength)
     numbers[first + at.pathLength] = record.path.length
-    const cost = standing?.decision.cost ?? 0
+    const cost = stand?.decision.cost ?? 0
     const answered = answeredCost(record)
     numbers[first + at.cost] = answered?.cost ?? cost
     numbers[first + at.estimate] = answered ? cost : -1
-    const full = refusal?.of && standing && decisiveWindow(standing.decision, standing.limits)
+    const full = refusal?.of && stand && decisiveWindow(stand.decision, stand.limits)
     if (full) {
       numbers[first + at.ofLimit] = full.limit
       numbers[first + at.ofUsed] = full.limit - full.remaining
@@ -99,15 +99,15 @@ export class RefusalBlock {
     }
     for (const [i, window] of windows.entries()) {
       const place = first + placeOfWindow(i)
-      const limit = standing ? limitOf(standing.limits, window) : Infinity
-      const limited = limit === Infinity ? undefined : standing
+      const limit = stand ? limitOf(stand.limits, window) : Infinity
+      const limited = limit === Infinity ? undefined : stand
       numbers[place] = limit
       numbers[place + 1] = limited ? usedBy(limited.decision, window) : 0
       numbers[place + 2] = limited ? numberOf(limited.decision.seen, window) : 0
     }
-    numbers[first + at.strikes] = standing?.decision.strikes ?? 0
+    numbers[first + at.strikes] = stand?.decision.strikes ?? 0
     numbers[first + at.strikesToBan] = record.terms?.bans?.strikes ?? 0
-    numbers[first + at.bannedUntilMs] = standing?.decision.bannedUntilMs ?? 0
+    numbers[first + at.bannedUntilMs] = stand?.decision.bannedUntilMs ?? 0
     const { beganAtMs, sentAtMs, answeredAtMs, shareTaken } = record
     numbers[first + at.underWay] = shareTaken?.underWay ?? 0
     numbers[first + at.share] = shareTaken?.share ?? 0

@@ -9,6 +9,7 @@ export const outcomes = [
   'strangers',
   'refused',
   'failed',
+  'noBackend',
   'others',
 ] as const
 
@@ -89,10 +90,11 @@ export class SumRows {
 export function sumsView(sums: ArrayLike<number>) {
   const count = (column: number): number => sums[column] ?? 0
   const byOutcome = Object.fromEntries(outcomes.map((name, column) => [name, count(column)]))
+  const { failed, noBackend, ...others } = byOutcome as Record<LiveOutcome, number>
   return {
     requests: outcomes.reduce((all, _name, column) => all + count(column), 0),
-    ...(byOutcome as Record<LiveOutcome, number>),
-    backendFailed: count(backendFailedAt),
+    ...others,
+    failed: { gateway: failed, noBackend, backend: count(backendFailedAt) },
     own: latencyView(ownBounds, sums, ownAt, count(countsOfRow)),
     upstream: latencyView(upstreamBounds, sums, upstreamAt, count(countsOfRow + 1)),
   }

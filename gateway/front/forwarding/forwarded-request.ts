@@ -16,17 +16,12 @@ import {
 } from './attempt.ts'
 import { BodyCost } from './body-cost.ts'
 import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
-import {
-  addForwarded,
-  headersForCaller,
-  headersForBackend,
-  type Headers,
-  setHeader,
-} from './headers.ts'
+import { headersForCaller, outgoingHeaders } from './headers.ts'
 import { end, endingOf, type OnItsWay } from './ending.ts'
 import { locationFor } from './location.ts'
-import type { Onlooker } from './onlooker.ts'
-import { overloaded, slow, tooLarge, unhealthy, unsigned } from './refusals.ts'
+import type { Headers, Onlooker } from './onlooker.ts'
+import { hasWrongDigest } from './signed-headers.ts'
+import { overloaded, slow, tooLarge, unhealthy, unsigned, wrongDigest } from './refusals.ts'
 import { TargetAttempt } from './target-attempt.ts'
 import type { Target } from './target.ts'
 import { becomeWebSocket } from './web-socket.ts'
@@ -92,7 +87,10 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     this.record.sentAtMs = sentAtMs
     this.record.upstreamCall = this
     if (!upstream.hasRoom) return end(this, { refusal: overloaded(), isGivenBack: true })
-    const headers = this.#headers(body)
+    if (this.forwarding.sign && hasWrongDigest(raw.headers, body))
+      return end(this, { refusal: wrongDigest(), isGivenBack: false })
+    const { id: requestId } = this.request
+    const headers = outgoingHeaders(this, { target: this.#target, body, requestId })
     const outgoing = {
       method,
       target: this.#target,
@@ -162,7 +160,10 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       callerId: caller?.id ?? '',
       response: this.reply.raw,
       ms: answeredAtMs - sentAtMs,
-      headersFor: (id) => this.#headers(undefined, id, false),
+      headersFor: (requestId) => {
+        const sent = { target: this.#target, body: undefined, requestId, isOfUpstream: false }
+        return outgoingHeaders(this, sent)
+      },
     })
   }
 
@@ -233,37 +234,6 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
 
   #leftMs({ sentAtMs }: Outgoing): number {
     return sentAtMs + this.forwarding.upstream.settings.timeouts.responseMs - performance.now()
-  }
-
-  /**
-   * The headers for the backend: the caller's that may pass, those of the configuration, and the gateway's own about the caller.
-   * A backend that isn't of the upstream gets no cookies, and none of the configuration's.
-   */
-  #headers(
-    body: CallerBody | Buffer | undefined,
-    requestId = this.request.id,
-    isOfUpstream = true,
-  ): string[] {
-    const { upstream, sign, clock, trustedProxies, withheld, fixedHeaders, via } = this.forwarding
-    const { raw, method } = this.request
-    const passesCookies = isOfUpstream && upstream.settings.passesCookies
-    const headers = headersForBackend(raw, passesCookies, withheld)
-    if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
-    addForwarded(headers, this.request, trustedProxies)
-    if (via) headers.push('via', via.lineFor(raw.httpVersion))
-    const { id: callerId = '', plan = '' } = this.record.caller ?? {}
-    headers.push('x-request-id', requestId, 'x-caller-id', callerId, 'x-caller-plan', plan)
-    if (sign) {
-      const whole = Buffer.isBuffer(body) ? body : undefined
-      const signed = { method, target: this.#target, callerId, plan, requestId, body: whole }
-      headers.push(signatureHeader, sign(signed, clock()))
-    }
-    const { answerCost } = this.forwarding.route
-    if (answerCost?.inBody) setHeader(headers, 'accept-encoding', 'identity')
-    else if (answerCost) headers.push('te', 'trailers')
-    const length = body && raw.headers['content-length']
-    if (length !== undefined) headers.push('content-length', length)
-    return headers
   }
 
   /** The body is larger than the route allows. */

@@ -16,6 +16,8 @@ export type ForwardingOptions = Readonly<{
   /** Signs requests; `undefined` without a secret. */
   sign: Sign | undefined
   clock: Clock
+  /** Called for a caller's own signature that could be taken for the gateway's, and isn't forwarded. */
+  signatureWithheld: () => void
   /** More names of headers that backends don't see: those of keys beside `Authorization`. `undefined` without any. */
   withheld: ReadonlySet<string> | undefined
   /** Called for a request that was admitted and then could not be answered. */

@@ -4,9 +4,14 @@ import { plainAddress, type Ranges } from '../http/address.ts'
 import type { Via } from '../http/via.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
+import { callerValue } from '../../../shared/caller-value.ts'
+import type { CallerBody } from './caller-body.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
+import type { OnItsWay } from './ending.ts'
+import type { Headers } from './onlooker.ts'
 import { unforwardable } from './refusals.ts'
-import { hopByHop, isWithheld, plainName, unsendable } from './withheld-headers.ts'
+import { pushSigned } from './signed-headers.ts'
+import { dropHeader, hopByHop, isWithheld, plainName, unsendable } from './withheld-headers.ts'
 
 /** Headers that no caller sees: a backend's limits, its software, and those for its connection alone. */
 const withheldFromCaller = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
@@ -21,15 +26,50 @@ const mediaType = new RegExp(
 const oddCharacter = 'it has a header with a character that HTTP doesn’t allow'
 const severalTypes = 'it has several Content-Type headers, and not all are media types'
 
-/** Headers of an answer, by their names in lower case. */
-export type Headers = Record<string, string | string[]>
-
 /** The most names of a `Connection` that are read: more than fit into that of a request (framing.ts). */
 const mostNamed = 513
+
+/** Headers that backends check: another spelling must not be taken for one. */
+const signed = new Set(['signature', 'signature-input', 'content-digest'])
 
 /** Caches by spelled name whether a header may pass. All requests together use few spellings. */
 const isPassedOn = new BoundedMap<boolean>(1_000)
 const isPassedBack = new BoundedMap<boolean>(1_000)
+
+type Sent = Readonly<{
+  /** Path and query at the backend. */
+  target: string
+  body: CallerBody | Buffer | undefined
+  requestId: string
+  /** A backend that isn't of the upstream gets no cookies, and no headers of the configuration. */
+  isOfUpstream?: boolean
+}>
+
+/**
+ * The headers for the backend, names and values in turn: the caller's that may pass, those of the configuration, and the
+ * gateway's own about the caller.
+ */
+export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
+  const { forwarding, request, record } = sender
+  const { body, requestId, isOfUpstream = true } = sent
+  const { upstream, sign, trustedProxies, withheld, fixedHeaders, via } = forwarding
+  const { raw } = request
+  const headers = headersForBackend(raw, isOfUpstream && upstream.settings.passesCookies, withheld)
+  if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
+  addForwarded(headers, request, trustedProxies)
+  if (via) headers.push('via', via.lineFor(raw.httpVersion))
+  const { id = '', plan = '', account } = record.caller ?? {}
+  const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]
+  if (account !== undefined) own.push('x-caller-account', callerValue(account))
+  if (sign) pushSigned(headers, own, sender, sent)
+  else headers.push(...own)
+  const { answerCost } = forwarding.route
+  if (answerCost?.inBody) setHeader(headers, 'accept-encoding', 'identity')
+  else if (answerCost) headers.push('te', 'trailers')
+  const length = body && raw.headers['content-length']
+  if (length !== undefined) headers.push('content-length', length)
+  return headers
+}
 
 /**
  * The headers of a caller's request for the backend, names and values in turn. They begin with an empty
@@ -64,7 +104,8 @@ export function ownKeyHeaders(from: readonly string[]): ReadonlySet<string> | un
 function isForBackend(name: string): boolean {
   const cached = isPassedOn.get(name)
   if (cached !== undefined) return cached
-  const may = !isWithheld(name)
+  const spelled = plainName(name)
+  const may = !isWithheld(name) && (!signed.has(spelled) || name.toLowerCase() === spelled)
   isPassedOn.set(name, may)
   return may
 }
@@ -82,7 +123,7 @@ function isForCaller(name: string): boolean {
  * Adds the X-Forwarded headers. A trusted proxy's own are continued by one hop. Without `trusted`, the app's
  * `trustProxy` decides.
  */
-export function addForwarded(
+function addForwarded(
   passed: string[],
   request: FastifyRequest,
   trusted: Ranges | undefined,
@@ -150,9 +191,7 @@ function namesIn(connection: string | undefined): Set<string> | undefined {
 }
 
 /** Sets a header among names and values in turn. */
-export function setHeader(headers: string[], name: string, value: string): void {
-  for (let i = headers.length - 2; i >= 0; i -= 2) {
-    if (headers[i]?.toLowerCase() === name) headers.splice(i, 2)
-  }
+function setHeader(headers: string[], name: string, value: string): void {
+  dropHeader(headers, name)
   headers.push(name, value)
 }

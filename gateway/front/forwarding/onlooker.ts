@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Route } from '../config/config.ts'
 import type { Outgoing } from './attempt.ts'
-import type { Headers } from './headers.ts'
+
+/** Headers of an answer, by their names in lower case. */
+export type Headers = Record<string, string | string[]>
 
 /** The answer to a caller, on its way, and all that is needed to ask again. */
 export type Exchange = Pick<Outgoing, 'method' | 'target' | 'host' | 'callerId'> &

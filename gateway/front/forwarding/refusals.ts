@@ -27,6 +27,12 @@ export function unsendable(): Refusal {
   )
 }
 
+/** A body that its own digest isn't of. */
+export function wrongDigest(): Refusal {
+  const sentence = 'The Content-Digest header doesn’t fit the body, or can’t be read.'
+  return new Refusal('invalid_request', sentence)
+}
+
 /** A caller that takes too long to send. */
 export function slow(): Refusal {
   return new Refusal('request_timeout', 'The request did not arrive in time.')

@@ -54,3 +54,10 @@ export function plainName(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
 }
+
+/** Takes a header out of a list of names and values. */
+export function dropHeader(headers: string[], name: string): void {
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    if (headers[i]?.toLowerCase() === name) headers.splice(i, 2)
+  }
+}

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { guardedClient } from '../http/guarded-lookup.ts'
 
 const mostMs = 5_000
@@ -35,7 +36,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   let bytes = 0
   for await (const piece of body) {
     bytes += piece.length
-    if (bytes > mostBytes) throw new Error(`it has over ${mostBytes} bytes`)
+    if (bytes > mostBytes) throw new Error(`it has over ${withCommas(mostBytes)} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

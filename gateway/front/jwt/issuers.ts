@@ -48,8 +48,11 @@ export class Issuers {
     this.#accounts = new OutsideAccounts(options.clock)
   }
 
-  /** Gives the finder of tokens for a configuration; `undefined` if it has no issuers. Waits a second for their keys. */
-  async open(all: readonly JwtSettings[]): Promise<OutsideFinder | undefined> {
+  /**
+   * Gives the finder of tokens for a configuration, and whether its callers keep their claims; `undefined` if it has no issuers.
+   * Waits a second for their keys.
+   */
+  async open(all: readonly JwtSettings[], keepsClaims = false): Promise<OutsideFinder | undefined> {
     if (all.length === 0) return undefined
     const jose = await import('jose')
     const { callers, records } = this.#options
@@ -62,6 +65,7 @@ export class Issuers {
       issuers,
       callers,
       accounts: this.#accounts,
+      keepsClaims,
       denied: (denial, issuer) => this.#denied(denial, issuer),
       planned: this.#options.planned,
     })

@@ -1,3 +1,4 @@
+import { frozen } from '../../../shared/frozen.ts'
 import { longestOutside } from '../http/token-length.ts'
 import { Caller } from '../keys/caller.ts'
 import { LookUps } from '../keys/look-ups.ts'
@@ -18,6 +19,8 @@ export type JwtTokensOptions = Readonly<{
   issuers: ReadonlyMap<unknown, Issuer>
   callers: OutsideCallers
   accounts: OutsideAccounts
+  /** Whether callers have their claims, which take memory: an app's handlers read them. */
+  keepsClaims: boolean
   /** Called for a token that isn't let in. */
   denied: (denial: Denial, issuer: string | undefined) => void
   /** Called for a token that is let in, if its plan is that of a claim, or of `else`. */
@@ -60,8 +63,9 @@ export class JwtTokens implements OutsideFinder {
     const judgement = await issuer.judge(token, given)
     if (judgement === 'never') return { reason: 'jwt_keys', isTemporary: true }
     if (typeof judgement === 'string') return invalid(judgement)
-    const { callers, accounts } = this.#options
-    const caller = await callers.find(token, judgement, issuer.maxCallers, accounts)
+    const { callers, accounts, keepsClaims } = this.#options
+    const outsider = keepsClaims ? { ...judgement, data: frozen(given.claims) } : judgement
+    const caller = await callers.find(token, outsider, issuer.maxCallers, accounts)
     if (caller instanceof Caller) {
       const origin = originOfPlan(issuer.settings, given.claims)
       if (origin) this.#options.planned(issuer.settings.issuer, origin)

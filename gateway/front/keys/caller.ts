@@ -64,13 +64,23 @@ export class Caller {
     Object.freeze(this)
   }
 
+  /** Who it is elsewhere: the id that an app gave, or the subject of a JWT; `undefined` for one with a key. */
+  get subject(): string | undefined {
+    return this.#state.outside?.outsider.subject
+  }
+
+  /** The `data` that an app gave with it, or the verified claims of its JWT; `undefined` for one with a key. */
+  get data(): unknown {
+    return this.#state.outside?.outsider.data
+  }
+
   isValidAt(nowMs: number): boolean {
     return this.#endsAtMs === undefined || this.#endsAtMs > nowMs
   }
 
   toJSON(): object {
-    const { id, name, plan, account, quota, isTest } = this
-    return { id, name, plan, account, quota, ...(isTest && { isTest }) }
+    const { id, subject, name, plan, account, quota, isTest } = this
+    return { id, subject, name, plan, account, quota, ...(isTest && { isTest }) }
   }
 
   static {

@@ -1,16 +1,16 @@
 import { breathe } from '../../../shared/breathe.ts'
-import type { Clock } from '../../../shared/clock.ts'
 import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
 import type { Plan } from '../limits/plan.ts'
+import { firstNames } from '../records/audit-store.ts'
 import type { KeyStore } from './store.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { PackedKeys } from './packed-keys.ts'
 import { FirstMistakes, RowMistakes } from './row-mistakes.ts'
 import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
-import { requireSound, type GivenSettings } from './settings.ts'
+import { requireSound, wrongLimit, type GivenSettings } from './settings.ts'
 import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of lines that are read in one go: the gateway serves requests in between. */
@@ -19,36 +19,60 @@ const rowsAtOnce = 250
 export type ImportOptions = Readonly<{
   store: KeyStore
   plans: ReadonlyMap<string, Plan>
-  clock: Clock
+  nowMs: number
   /** Checks the file, and adds nothing. */
-  isDryRun?: boolean
+  isDryRun?: boolean | undefined
+  /** Leaves out the rows whose tokens are in the store already, which are mistakes otherwise. */
+  skipsStored?: boolean | undefined
 }>
 
-/** Adds the keys of a file, all or none; resolves to their number. Throws `RowMistakes` with all mistakes. */
+/** The number of the keys, the first of their names, and the number of rows that were left out. */
+export type Imported = Readonly<{ keys: number; names: readonly string[]; skipped: number }>
+
+/** Adds the keys of a file, all or none. Throws `RowMistakes` with all mistakes. */
 export async function importKeys(
   text: Text,
-  { store, plans, clock, isDryRun = false }: ImportOptions,
+  { store, plans, nowMs, isDryRun = false, skipsStored = false }: ImportOptions,
   progress?: (written: number, total: number) => void,
-): Promise<number> {
+): Promise<Imported> {
   const lineByHash = new LineByHash()
   const keys = new PackedKeys()
   const mistakes = await eachRow(text, importColumns, (row) => {
     const hash = hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined)
-    const key = importedKey(row, hash, plans, clock())
+    const key = importedKey(row, hash, plans, nowMs)
     const twin = lineByHash.get(hash)
     if (twin !== undefined) throw new KeyMistake(`its token is that of line ${twin}`)
     lineByHash.set(hash, row.line)
     keys.push(key)
   })
-  const refuse = async (): Promise<never> => {
-    const taken = await takenIn(store, lineByHash)
+  const refuse = async (isSkipping = false): Promise<never> => {
+    const taken = new FirstMistakes()
+    const message = 'this token is in the store already'
+    if (!isSkipping) {
+      for await (const [, line] of storedIn(store, lineByHash)) taken.add({ line, message })
+    }
     throw new RowMistakes(mistakes.with(taken), keys.length - taken.count)
   }
-  if (mistakes.count > 0) return refuse()
-  if (isDryRun) return (await takenIn(store, lineByHash)).count > 0 ? refuse() : keys.length
-  await keys.identify()
-  const { clash } = await store.add(keys, (written) => progress?.(written, keys.length))
-  return clash === undefined ? keys.length : refuse()
+  if (mistakes.count > 0) return refuse(skipsStored)
+  const stored = new Set<string>()
+  if (skipsStored || isDryRun) {
+    for await (const [hash] of storedIn(store, lineByHash)) stored.add(hash)
+  }
+  if (stored.size > 0 && !skipsStored) return refuse()
+  const added = stored.size === 0 ? keys : await withoutStored(keys, stored)
+  const imported = { keys: added.length, names: firstNames(added), skipped: stored.size }
+  if (isDryRun || added.length === 0) return imported
+  await added.identify()
+  const { clash } = await store.add(added, (written) => progress?.(written, added.length))
+  return clash === undefined ? imported : refuse()
+}
+
+async function withoutStored(all: PackedKeys, stored: ReadonlySet<string>): Promise<PackedKeys> {
+  const keys = new PackedKeys()
+  for await (const [some] of inBatches(all, rowsAtOnce)) {
+    for (const key of some) if (!stored.has(key.secrets[0]?.hash ?? '')) keys.push(key)
+  }
+  return keys
 }
 
 /** Takes each row of a text; resolves to the mistakes in rows and those that `take` throws. */
@@ -82,7 +106,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     plan: textOf('plan'),
     account: textOf('account'),
     test: testFrom(textOf('test')),
-    limits: byLimit((window) => limit(textOf(window.limit))),
+    limits: byLimit((window) => limitOf(window.limit, textOf(window.limit))),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: textOf('note'),
   }
@@ -131,16 +155,14 @@ class LineByHash {
 }
 
 /** The rows whose tokens are in the store already. */
-async function takenIn(store: KeyStore, lineByHash: LineByHash): Promise<FirstMistakes> {
-  const message = 'this token is in the store already'
-  const taken = new FirstMistakes()
+async function* storedIn(
+  store: KeyStore,
+  lineByHash: LineByHash,
+): AsyncGenerator<[hash: string, line: number]> {
   for await (const [some] of inBatches(lineByHash, rowsAtOnce)) {
     const storedKeys = await Promise.all(some.map(async ([hash]) => await store.find(hash)))
-    for (const [i, [, line]] of some.entries()) {
-      if (storedKeys[i]) taken.add({ line, message })
-    }
+    yield* some.filter((_, i) => storedKeys[i])
   }
-  return taken
 }
 
 /** The hash of an imported key, from a token of the other system or from its SHA-256 in hex or base64url. */
@@ -162,8 +184,11 @@ function hashFrom(token: string | undefined, sha256: string | undefined): string
   throw new KeyMistake('a row needs either a token or a sha256')
 }
 
-function limit(text: string | undefined): number | 'unlimited' | undefined {
-  return text === undefined || text === 'unlimited' ? text : Number(text)
+function limitOf(name: string, text: string | undefined): number | 'unlimited' | undefined {
+  if (text === undefined || text === 'unlimited') return text
+  const number = Number(text)
+  if (Number.isNaN(number)) throw wrongLimit(name, JSON.stringify(text))
+  return number
 }
 
 function testFrom(text: string | undefined): true | undefined {

@@ -1,9 +1,11 @@
+import type { Clock } from '../../../shared/clock.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import type { Noted } from '../records/audit.ts'
+import { firstNames, type Act } from '../records/audit-store.ts'
 import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
-import { eachRow, importKeys, settingsOf, type ImportOptions } from './import.ts'
+import { eachRow, importKeys, settingsOf, type Imported, type ImportOptions } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
@@ -37,12 +39,13 @@ export type Issued = Readonly<{ key: Key; token: string }>
 
 /**
  * A change of a key, by its name in the audit. It throws a `KeyMistake` for a key that can't have it. If it gives the same
- * object back, nothing is written.
+ * object back, nothing is written. It may be part of an act on several keys.
  */
-export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key }>
+export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key; act?: Act | undefined }>
 
-export type DeskOptions = Omit<ImportOptions, 'isDryRun'> &
+export type DeskOptions = Pick<ImportOptions, 'store' | 'plans'> &
   Readonly<{
+    clock: Clock
     /** The store of bans: a ban goes with a key that moves to another account. */
     quota?: QuotaStore
     /** Writes each change to the audit. */
@@ -95,22 +98,26 @@ export class KeyDesk {
   async #add(keys: readonly Key[]): Promise<void> {
     const { clash } = await this.#options.store.add(await sortedBy(keys, ({ id }) => id))
     if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
-    for (const key of keys) await this.#note('keys.create', null, key)
+    const act = { id: newKeyId(), names: firstNames(keys) }
+    for (const [i, key] of keys.entries()) {
+      await this.#note('keys.create', null, key, { ...act, keys: i + 1 })
+    }
   }
 
   /**
-   * Adds the keys of a text of CSV or JSON lines, all or none; resolves to their number. Throws `RowMistakes` with all
-   * mistakes. A dry run adds nothing.
+   * Adds the keys of a text of CSV or JSON lines, all or none. Throws `RowMistakes` with all mistakes. A dry run adds nothing.
    */
   async import(
     text: Text,
     progress?: (written: number, total: number) => void,
-    isDryRun = false,
-  ): Promise<number> {
-    const options = { ...this.#options, isDryRun }
-    const imported = await importKeys(text, options, progress)
-    if (isDryRun) return imported
-    const after = { imported }
+    ways: Pick<ImportOptions, 'isDryRun' | 'skipsStored'> = {},
+  ): Promise<Imported> {
+    const [store, plans, nowMs] = [this.#options.store, this.#options.plans, this.#options.clock()]
+    const imported = await importKeys(text, { ...ways, store, plans, nowMs }, progress)
+    const { keys, names } = imported
+    if (ways.isDryRun || keys === 0) return imported
+    // Its keys have no lines of their own: their time leads from each of them to this one.
+    const after = { imported: keys, names, createdAt: new Date(nowMs).toISOString() }
     await this.#options.noted?.({ what: 'keys.import', subject: 'keys', before: null, after })
     return imported
   }
@@ -155,12 +162,12 @@ export class KeyDesk {
     return all
   }
 
-  /** The subject in the audit for a reference: the id of a key, or the reference itself, such as a file. */
-  async subjectOf(reference: string): Promise<string> {
+  /** The key of a reference; `undefined` for one of something else, such as a file. */
+  async known(reference: string): Promise<Key | undefined> {
     try {
-      return (await this.find(reference)).key.id
+      return (await this.find(reference)).key
     } catch (error) {
-      if (error instanceof KeyMistake && error.code === 'not_found') return reference
+      if (error instanceof KeyMistake && error.code === 'not_found') return undefined
       throw error
     }
   }
@@ -212,12 +219,13 @@ export class KeyDesk {
   }
 
   /** Makes a change. A ban goes with a key to another quota. */
-  async edit(id: string, { what, change }: KeyEdit): Promise<Key> {
+  async edit(id: string, edit: KeyEdit): Promise<Key> {
     let before = ''
-    const after = await this.#edit(what, id, (key) => {
+    const change = (key: Key): Key => {
       before = quotaOf(key)
-      return change(key)
-    })
+      return edit.change(key)
+    }
+    const after = await this.#edit(id, { ...edit, change })
     if (this.#options.quota) await moveBan(this.#options.quota, id, before, quotaOf(after))
     return after
   }
@@ -233,12 +241,13 @@ export class KeyDesk {
   ): Promise<Issued> {
     const token = newToken(id)
     const now = this.#options.clock()
-    const key = await this.#edit('keys.rotate', id, (key) => {
+    const change = (key: Key): Key => {
       requireAlive(key)
       requireOwn(key, 'token')
       require(key, now)
       return { ...key, secrets: secretsAfterRotation(key.secrets, hashOf(token), now, overlapMs) }
-    })
+    }
+    const key = await this.#edit(id, { what: 'keys.rotate', change })
     return { key, token }
   }
 
@@ -248,26 +257,27 @@ export class KeyDesk {
     return stored
   }
 
-  async #edit(what: string, id: string, change: (key: Key) => Key): Promise<Key> {
+  async #edit(id: string, { what, change, act }: KeyEdit): Promise<Key> {
     for (let attempt = 0; attempt < tries; attempt++) {
       const { key, version } = await this.#read(id)
       const changed = change(key)
       if (changed === key) return key
       if (await this.#options.store.replace(touched(changed), version)) {
-        await this.#note(what, key, changed)
+        await this.#note(what, key, changed, act)
         return changed
       }
     }
     throw new KeyMistake(`the key "${id}" is being changed by others; try again`, 'conflict')
   }
 
-  async #note(what: string, before: Key | null, after: Key): Promise<void> {
+  async #note(what: string, before: Key | null, after: Key, act?: Act): Promise<void> {
     const now = this.#options.clock()
     await this.#options.noted?.({
       what,
       subject: after.id,
       before: before && keyView(before, now),
       after: keyView(after, now),
+      act,
     })
   }
 }

@@ -28,6 +28,8 @@ export type Outsider = Readonly<{
   account: string | undefined
   /** Limits of its own; those that an operator has set go before. */
   limits?: LimitSettings | undefined
+  /** Anything else that is said, for handlers of an app: it is kept in memory alone. */
+  data?: unknown
   /** The end of what is said, in milliseconds since 1970. */
   untilMs: number
   /** From then on the next request asks anew; what has begun goes on. */

@@ -21,10 +21,14 @@ export interface OwnCaller {
   readonly name?: string | undefined
   /** Limits in place of the plan's; those that an operator sets go before. */
   readonly limits?: { readonly [Name in LimitName]?: number | 'unlimited' | undefined } | undefined
+  /** Anything that handlers want to know of it, as `request.tollgate.caller.data`. It is never stored, logged or sent. */
+  readonly data?: unknown
 }
 
-/** An app's own way to find the caller of a token; `undefined` if nobody has it. */
-export type FindCaller = (token: string) => OwnCaller | Promise<OwnCaller | undefined> | undefined
+type Found = OwnCaller | null | undefined
+
+/** An app's own way to find the caller of a token; `undefined` or `null` if nobody has it. */
+export type FindCaller = (token: string) => Found | Promise<Found>
 
 export type OwnCallersOptions = Readonly<{
   /** The app's function. */
@@ -69,7 +73,7 @@ export class OwnCallers implements OutsideFinder {
     let id: string | undefined
     try {
       const answer: unknown = await findCaller(token)
-      if (answer === undefined) {
+      if (answer === undefined || answer === null) {
         word.isTrusted = false
         return { reason: 'unknown_token', isTemporary: false }
       }
@@ -90,11 +94,12 @@ export class OwnCallers implements OutsideFinder {
     return by instanceof Word ? by : undefined
   }
 
-  #outsiderOf({ id, plan, account, name = nameOf(id), limits }: OwnCaller, by: Word): Outsider {
+  #outsiderOf(own: OwnCaller, by: Word): Outsider {
+    const { id, plan, account, name = nameOf(id), limits, data } = own
     requireSoundOutsider({ name, account, plan, limits }, this.plans)
     const { clock, cacheForMs } = this.#options
     return {
-      ...{ kind: appKind, issuer: appIssuer, subject: id, name, plan, account, limits, by },
+      ...{ kind: appKind, issuer: appIssuer, subject: id, name, plan, account, limits, data, by },
       ...{ untilMs: Infinity, askAgainAtMs: clock() + cacheForMs },
     }
   }
@@ -122,13 +127,13 @@ const isOwnCaller = checkerOf(
   }),
 )
 
-/** What an app's function has given, without other members. Throws a sentence if it is no caller. */
+/** What an app's function has given, without members that nobody knows. Throws a sentence if it is no caller. */
 function ownCallerFrom(answer: unknown): OwnCaller {
   const own = typeof answer === 'object' && answer !== null ? membersOf(answer) : undefined
-  if (isOwnCaller(own) && isSubject(own.id)) return own
+  if (isOwnCaller(own) && isSubject(own.id)) return { ...own, data: (answer as OwnCaller).data }
   throw new TypeError(
-    'it must give undefined, or { id, plan } with account, name and limits where there are any, all of them texts but the ' +
-      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : answer === null ? 'null' : typeof answer}`,
+    'it must give undefined or null, or { id, plan } with account, name and limits where there are any, all of them texts but the ' +
+      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : typeof answer}`,
   )
 }
 

@@ -38,7 +38,7 @@ export class PackedKeys implements Keys {
   *[Symbol.iterator](): Generator<Key> {
     let index = 0
     for (const keys of this.#unpacked()) {
-      for (const key of keys) yield { id: this.#ids[index++] ?? '', ...key }
+      for (const key of keys) yield { ...key, id: this.#ids[index++] ?? '' }
     }
   }
 

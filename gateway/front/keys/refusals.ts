@@ -14,23 +14,23 @@ export const unplanned = refusing(
 
 export type TokenlessRefusals = Readonly<Record<Exclude<NoToken['why'], 'failed'>, () => Refusal>>
 
-/** The refusals of requests without a token. Sentences name the first header. */
+/** The refusals of requests without a token. Sentences name the first header; none, where an app finds keys in its own way. */
 export function tokenlessRefusals([first = '', ...others]: readonly string[]): TokenlessRefusals {
   const isBearer = first === titled(authorization)
-  const line = `"${first}: ${isBearer ? 'Bearer ' : ''}<API_KEY>"`
+  const line = first && `: "${first}: ${isBearer ? 'Bearer ' : ''}<API_KEY>"`
   const how = isBearer ? 'after the word Bearer' : 'alone'
   const all = [first, ...others].join(' and ')
   return {
     missing: refusing(
       'no_header',
       'missing_api_key',
-      `Send your API key: ${line}.`,
+      `Send your API key${line}.`,
       challenging(challenge),
     ),
     malformed: refusing(
       'malformed_token',
       'invalid_api_key',
-      `Write your API key ${how}, in one header: ${line}.`,
+      `Write your API key ${how}${line && `, in one header${line}`}.`,
       challenging(`${challenge}, error="invalid_token"`),
     ),
     differing: refusing(

@@ -1,4 +1,4 @@
-import { withMore } from '../../../shared/and-more.ts'
+import { andMore, withMore } from '../../../shared/and-more.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** A mistake in a row of a file. */
@@ -11,9 +11,14 @@ const mostMistakes = 100
 export class FirstMistakes {
   readonly first: RowMistake[] = []
   count = 0
+  /** The number of all mistakes that read as one of the first. */
+  readonly counts = new Map<string, number>()
 
   add(mistake: RowMistake): void {
+    const { message } = mistake
     if (this.count++ < mostMistakes) this.first.push(mistake)
+    else if (!this.counts.has(message)) return
+    this.counts.set(message, (this.counts.get(message) ?? 0) + 1)
   }
 
   /** The same with others, which are anywhere in the file. */
@@ -22,6 +27,9 @@ export class FirstMistakes {
     for (const each of [...this.first, ...others.first].sort((a, b) => a.line - b.line))
       all.add(each)
     all.count = this.count + others.count
+    for (const message of all.counts.keys()) {
+      all.counts.set(message, (this.counts.get(message) ?? 0) + (others.counts.get(message) ?? 0))
+    }
     return all
   }
 }
@@ -33,23 +41,27 @@ export class RowMistakes extends KeyMistake {
   readonly more: number
   readonly keys: number
 
-  constructor({ first, count }: FirstMistakes, keys: number) {
-    const more = count - first.length
-    super(sentencesOf(first, more).join('; '))
-    this.mistakes = first
-    this.more = more
-    this.keys = keys
-  }
+  /** A line for each sentence, which may be about many rows. */
+  readonly lines: string
 
-  /** A line for each mistake. */
-  get lines(): string {
-    return sentencesOf(this.mistakes, this.more).join('\n')
+  constructor(all: FirstMistakes, keys: number) {
+    const sentences = sentencesOf(all)
+    super(sentences.join('; '))
+    this.lines = sentences.join('\n')
+    this.mistakes = all.first
+    this.more = all.count - all.first.length
+    this.keys = keys
   }
 }
 
-function sentencesOf(mistakes: readonly RowMistake[], more: number): readonly string[] {
-  return withMore(
-    mistakes.map(({ line, message }) => `line ${line}: ${message}`),
-    more,
-  )
+function sentencesOf({ first, count, counts }: FirstMistakes): readonly string[] {
+  let told = 0
+  const sentences = [...counts].map(([message, alike]) => {
+    told += alike
+    const some = first.filter((each) => each.message === message).slice(0, 3)
+    const lines = some.map(({ line }) => line).join(', ')
+    const more = alike > some.length ? ` ${andMore(alike - some.length)}` : ''
+    return `line${alike > 1 ? 's' : ''} ${lines}${more}: ${message}`
+  })
+  return withMore(sentences, count - told)
 }

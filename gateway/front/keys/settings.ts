@@ -96,7 +96,12 @@ export function requireSoundOutsider(
 function requirePlan(name: string, plans: ReadonlyMap<string, Plan>): Plan {
   const plan = plans.get(name)
   if (plan) return plan
-  throw new KeyMistake(`there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`)
+  throw new KeyMistake(noPlan(name, plans))
+}
+
+/** Says that the configuration has no plan of a name. */
+export function noPlan(name: string, plans: ReadonlyMap<string, Plan>): string {
+  return `there is no plan "${name}"; there are ${[...plans.keys()].join(', ')}`
 }
 
 function requireLimits(
@@ -118,15 +123,22 @@ function requireNumbers(own: LimitSettings | undefined): void {
     if (setting === undefined || setting === 'unlimited') continue
     const limit = typeof setting === 'object' ? setting.limit : setting
     if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new KeyMistake(`a limit must be a whole number above 0 or "unlimited", got ${limit}`)
+      throw wrongLimit(window.limit, String(limit))
     }
     if (limit > mostLimit) {
-      throw new KeyMistake(`a limit must have at most 15 digits, or be "unlimited", got ${limit}`)
+      throw new KeyMistake(
+        `${window.limit} must have at most 15 digits, or be "unlimited", got ${limit}`,
+      )
     }
     if (typeof setting === 'object' && !longWindows.includes(window)) {
       throw new KeyMistake(`${window.limit} can’t be metered: only a day and a month can`)
     }
   }
+}
+
+/** The mistake of a limit that isn't a number, or isn't one that counts. */
+export function wrongLimit(name: string, got: string): KeyMistake {
+  return new KeyMistake(`${name} must be a whole number above 0 or "unlimited", got ${got}`)
 }
 
 function requireCap({ cap, account, test }: Pick<KeySettings, 'cap' | 'account' | 'test'>): void {
@@ -162,7 +174,7 @@ export function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
 }
 
-function requireText(what: string, text: string): void {
+export function requireText(what: string, text: string): void {
   if (isLine(text)) return
   throw new KeyMistake(
     `${what} must be a line of 1 to ${longestText} characters, none of them invisible`,

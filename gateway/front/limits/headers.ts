@@ -97,6 +97,19 @@ export function limitedWindows(
 /** A decision and the limits behind it: all that an answer's headers show. */
 export type Standing = Readonly<{ decision: Decision; limits: Limits }>
 
+/** The points of the window that stops a caller first, those left, and its end in Unix seconds. */
+export type ToldStanding = Readonly<{ limit: number; remaining: number; reset: number }>
+
+/** A standing as apps are told of it; `undefined` for an unlimited caller. */
+export function toldOf({ decision, limits }: Standing): ToldStanding | undefined {
+  const state = decisiveWindow(decision, limits)
+  return state && told(state)
+}
+
+function told({ limit, remaining, resetMs }: WindowState): ToldStanding {
+  return { limit, remaining, reset: Math.ceil(resetMs / 1000) }
+}
+
 /** The three headers of every answer, and the IETF's two for a draft. Those go by the `Retry-After` of that answer. */
 export function rateHeaders(
   { decision, limits }: Standing,
@@ -105,10 +118,11 @@ export function rateHeaders(
 ): Record<string, string> {
   const state = decisiveWindow(decision, limits)
   if (!state) return {}
+  const { limit, remaining, reset } = told(state)
   const headers: Record<string, string> = {
-    'x-ratelimit-limit': String(state.limit),
-    'x-ratelimit-remaining': String(state.remaining),
-    'x-ratelimit-reset': String(Math.ceil(state.resetMs / 1000)),
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(reset),
   }
   if (draft) Object.assign(headers, ietfHeaders(state, decision, limits, retryAfter))
   return headers

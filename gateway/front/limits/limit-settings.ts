@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { byLimit, limitNames, type LimitName } from '../../../shared/windows.ts'
 import type { Included } from './beyond.ts'
 import type { Limits } from './limits.ts'
@@ -52,6 +53,20 @@ export function includedFrom(settings: LimitSettings): Included | undefined {
 /** A limit as commands write it, such as `100000..300%`. */
 export function limitText(setting: LimitSetting): string {
   return typeof setting === 'object' ? `${setting.limit}..${setting.upTo}` : String(setting)
+}
+
+/** The same in words, such as `1,000`, `unlimited` or `300 included, metered up to 900`. */
+export function limitInWords(setting: LimitSetting): string {
+  if (typeof setting === 'number') return withCommas(setting)
+  if (typeof setting === 'string') return setting
+  const most = limitFrom(setting)
+  return meteredInWords(setting.limit, most === Infinity ? null : most)
+}
+
+/** Points that are included, and the last ones that are metered; `null`: without a limit. */
+export function meteredInWords(included: number, most: number | null = null): string {
+  const bound = most === null ? 'without limit' : `up to ${withCommas(most)}`
+  return `${withCommas(included)} included, metered ${bound}`
 }
 
 /** Limits as operators write them. */

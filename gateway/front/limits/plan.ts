@@ -2,7 +2,13 @@ import type { Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Shadow } from './shadow.ts'
 import { byLimit, windows } from '../../../shared/windows.ts'
-import { hasLimits, includedFrom, limitFrom, type LimitSettings } from './limit-settings.ts'
+import {
+  hasLimits,
+  includedFrom,
+  limitFrom,
+  limitsFrom,
+  type LimitSettings,
+} from './limit-settings.ts'
 
 /** Requests of a plan that have limits of their own beside those of the plan. */
 export type PlanOperation = Readonly<{
@@ -17,6 +23,8 @@ export type PlanOperation = Readonly<{
 export type Plan = Readonly<{
   name: string
   limits: Limits | 'custom'
+  /** The same as the file writes them; without them as numbers. */
+  settings?: LimitSettings | undefined
   /** Limits beyond which points are metered, up to those that refuse. */
   included?: Included | undefined
   /** Whether keys of this plan are banned for requests after refusals. */
@@ -29,6 +37,14 @@ export type Plan = Readonly<{
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined
 }>
+
+/** The limits of a plan by its settings. */
+export function planLimits(
+  settings: LimitSettings,
+): Required<Pick<Plan, 'settings' | 'included'>> & { limits: Limits } {
+  const shown = byLimit(({ limit }) => settings[limit])
+  return { limits: limitsFrom(shown), included: includedFrom(shown), settings: shown }
+}
 
 /** What is included for a key: as its own limits say, and in other windows as its plan does. */
 export function effectiveIncluded(

@@ -78,12 +78,12 @@ export function rotation({ config, stores, tokenOf, clock, log }: OwnOptions): A
   }
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { caller, standing, forbidden } = request.tollgate ?? {}
+    const { caller, stand, forbidden } = request.tollgate ?? {}
     const token = tokenOf(request)
-    if (!caller || !standing || typeof token !== 'string')
+    if (!caller || !stand || typeof token !== 'string')
       throw new Error('a rotation comes after admit')
     if (forbidden) return refuse(reply, restricted(forbidden))
-    if (standing.decision.verdict === 'banned') return refuse(reply, banned())
+    if (stand.decision.verdict === 'banned') return refuse(reply, banned())
     const overlapMs = overlapIn(request.body)
     if (overlapMs === undefined) return refuse(reply, wrongBody())
     try {

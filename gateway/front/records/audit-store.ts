@@ -11,7 +11,26 @@ export type Change = Readonly<{
   after: unknown
 }>
 
-export type AuditEntry = Change & Readonly<{ atMs: number; by: string }>
+/** One act on several keys, as each of its entries has it: with the keys up to its own. */
+export type Act = Readonly<{
+  id: string
+  /** The account of all of its keys, if it named one. */
+  account?: string | undefined
+  keys: number
+  /** The names of the first keys. */
+  names: readonly string[]
+}>
+
+export type AuditEntry = Change & Readonly<{ atMs: number; by: string; act?: Act | undefined }>
+
+type Named = Readonly<{ name: string }>
+
+/** The first names of many. */
+export function firstNames(all: Iterable<Named>): readonly string[] {
+  const names: string[] = []
+  for (const { name } of all) if (names.push(name) === 3) break
+  return names
+}
 
 export type AuditQuery = Readonly<{
   fromMs: number
@@ -42,6 +61,21 @@ export interface AuditStore {
    * entries, and the current end.
    */
   since(cursor?: string): Promise<Readonly<{ entries: readonly AuditEntry[]; cursor: string }>>
+}
+
+/**
+ * Makes the test of a list, which sees the newest entries first: of an act it takes the latest entry alone, which knows all
+ * of its keys, unless the query is about one of them.
+ */
+export function takerFor(query: AuditQuery): (entry: AuditEntry) => boolean {
+  const acts = new Set<string>()
+  return (entry) => {
+    if (!isAsked(entry, query)) return false
+    if (!entry.act || query.subject !== undefined) return true
+    const isNew = !acts.has(entry.act.id)
+    acts.add(entry.act.id)
+    return isNew
+  }
 }
 
 /** Whether a query asks for an entry, whatever its first moment. */

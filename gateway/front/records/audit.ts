@@ -1,8 +1,8 @@
 import type { Clock } from '../../../shared/clock.ts'
-import type { AuditStore, Change } from './audit-store.ts'
+import type { Act, AuditStore, Change } from './audit-store.ts'
 
 /** Writes a change to the audit. */
-export type Noted = (change: Change) => Promise<void>
+export type Noted = (change: Change & Readonly<{ act?: Act | undefined }>) => Promise<void>
 
 /** A change was made but couldn't be written to the audit: it must not be repeated. */
 export class NotWrittenDown extends Error {

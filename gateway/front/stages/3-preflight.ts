@@ -13,7 +13,7 @@ export function preflight(options: PreflightOptions): onRequestHookHandler {
     if (!headers) return done()
     const { limits } = strangers
     const standing = { decision: strangers.stand(addressOf(request)), limits }
-    if (request.tollgate) request.tollgate.standing = standing
+    if (request.tollgate) request.tollgate.stand = standing
     void reply.code(204).headers(headers).send()
   }
 }

@@ -34,7 +34,7 @@ import type { AddressOf, RefuseStranger } from '../stranger.ts'
 export type AuthenticateOptions = Readonly<{
   /** Finds the token of a request. */
   tokenOf: TokenOf
-  /** The headers in which keys come, as documents spell them. */
+  /** The headers that refusals name, as documents spell them. */
   keyHeaders: readonly string[]
   directory: KeyDirectory
   /** Finds the callers of tokens that are no keys; `undefined` where there are only keys. */
@@ -172,7 +172,7 @@ class Authentication {
   #tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
     const { strangers, addressOf } = this.#options
     const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.standing = { decision, limits: strangers.limits }
+    if (request.tollgate) request.tollgate.stand = { decision, limits: strangers.limits }
     void refuse(reply, refusal)
   }
 
@@ -186,7 +186,7 @@ export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequ
   return function letAnybodyIn(request, _reply, done): void {
     const { limits } = strangers
     const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.standing = { decision, limits }
+    if (request.tollgate) request.tollgate.stand = { decision, limits }
     done()
   }
 }

@@ -49,9 +49,9 @@ export function act(options: ActOptions): onRequestHookHandler {
       // Its caller left meanwhile: nothing would end a slow answer.
       if (record.hasEnded) return
       const limits = limitsIn(decision, terms.limits)
-      record.standing = { decision: { ...decision, verdict: 'admitted' }, limits }
+      record.stand = { decision: { ...decision, verdict: 'admitted' }, limits }
       if (!wish) return void refuse(reply, unknown())
-      const refusal = refusalFor(wish.name, options, request, record, record.standing, terms)
+      const refusal = refusalFor(wish.name, options, request, record, record.stand, terms)
       if (refusal?.code !== 'invalid_request') reply.header('x-gateway-acted', record.acted)
       if (refusal) refuse(reply, refusal)
       else answer(wish, record, reply)
@@ -81,7 +81,7 @@ function refusalFor(
   { bans, near }: Terms,
 ): Refusal | undefined {
   const refusedAt = (code: Parameters<typeof waitRefusal>[0], standing: Standing): Refusal => {
-    record.standing = standing
+    record.stand = standing
     return waitRefusal(code, standing, bans)
   }
   if (isWindowName(name)) {
@@ -94,13 +94,13 @@ function refusalFor(
   if (name === 'near_limit') {
     const standing = nearEnd(real, near)
     if (!standing) return never('is never told that its day or month ends soon')
-    record.standing = standing
+    record.stand = standing
     return undefined
   }
   if (name === 'expired' || name === 'too_many_failed_attempts') {
     const { limits } = strangers
     const standing = { decision: strangers.stand(addressOf(request)), limits }
-    record.standing = standing
+    record.stand = standing
     if (name === 'expired') return ended.expired()
     const limited = steadyWindows.find((window) => isLimited(limits, window))
     const full = limited && usedUp(standing, limited, 1)

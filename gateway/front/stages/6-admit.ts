@@ -92,7 +92,7 @@ class Admission {
     done: Done,
   ): void {
     const refuseAt = (decision: Decision): void => {
-      const standing = (record.standing = {
+      const standing = (record.stand = {
         decision,
         limits: limitsIn(decision, terms.limits),
       })
@@ -129,7 +129,7 @@ class Admission {
     const { asksOnly, banned } = this.#options
     if (record.trace) record.trace.decidedAtMs = performance.now()
     record.parts = decision.parts
-    const standing = (record.standing = {
+    const standing = (record.stand = {
       decision: asksOnly ? withoutOperations(decision) : decision,
       limits: limitsIn(decision, terms.limits),
     })
@@ -154,9 +154,9 @@ class Admission {
 /** Answers `GET /v1/quota` with the state of the caller's limits. It costs nothing and is never counted. */
 export function quotaView(request: FastifyRequest, reply: FastifyReply): object {
   if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
-  const { caller, terms, standing, parts } = request.tollgate ?? {}
-  if (!caller || !standing) throw new Error('a standing comes after admit')
-  return ownStandingView(caller.plan, { ...standing, parts }, terms)
+  const { caller, terms, stand, parts } = request.tollgate ?? {}
+  if (!caller || !stand) throw new Error('a standing comes after admit')
+  return ownStandingView(caller.plan, { ...stand, parts }, terms)
 }
 
 /** A decision whose headers tell no operation: the request fits none. */

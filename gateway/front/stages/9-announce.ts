@@ -22,12 +22,12 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     reply.header('x-request-id', request.id)
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
     const { tollgate: record } = request
-    const { standing, terms } = record ?? {}
-    if (standing) {
+    const { stand, terms } = record ?? {}
+    if (stand) {
       const retryAfter = ietf && reply.getHeader('retry-after')
-      reply.headers(rateHeaders(standing, ietf, retryAfter))
+      reply.headers(rateHeaders(stand, ietf, retryAfter))
     }
-    const notice = standing && noticeOf(standing, terms?.near)
+    const notice = stand && noticeOf(stand, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
     if (cors) allowPages(cors, request, reply)
     const isAnnounced = record && (find || record.announced !== 'unasked')

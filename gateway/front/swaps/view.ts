@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { endText, iso, timeText } from '../../../shared/times.ts'
 import type { UpstreamSettings } from '../config/config.ts'
 import type { SwapProgress } from './progress.ts'
@@ -111,7 +112,7 @@ function sentenceOf(facts: Facts): string {
 
 function nextText({ state, missing, after, dueMs = 0, nowMs }: Facts, anew: string): string {
   if (state === 'paused') return `it is paused until: ${anew}`
-  const asked = `${after - missing} of ${after} requests`
+  const asked = `${withCommas(after - missing)} of ${withCommas(after)} requests`
   if (missing > 0 && nowMs >= dueMs) return `it waits for more: the new side was asked ${asked}`
   if (missing > 0)
     return `the next step comes after ${endText(dueMs, nowMs)} and ${asked} to the new side`

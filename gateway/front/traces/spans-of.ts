@@ -66,7 +66,7 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   attributes['tollgate.config.hash'] = hash
   const answered = answeredCost(record)
   if (answered) {
-    attributes['tollgate.estimate'] = record.standing?.decision.cost ?? 0
+    attributes['tollgate.estimate'] = record.stand?.decision.cost ?? 0
     attributes['tollgate.cost'] = answered.cost
   }
   if (!refusal) return
@@ -80,10 +80,10 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
 }
 
 /** The decision of the store, at the time when it came; `undefined` if the store wasn't asked. */
-function storeEvent({ standing }: RequestRecord, trace: Trace): SpanEvent | undefined {
+function storeEvent({ stand }: RequestRecord, trace: Trace): SpanEvent | undefined {
   const { askedAtMs, decidedAtMs } = trace
-  if (!standing || decidedAtMs === 0) return undefined
-  const { decidedBy } = standing.decision
+  if (!stand || decidedAtMs === 0) return undefined
+  const { decidedBy } = stand.decision
   if (decidedBy === 'memory') return undefined
   const ms = Math.round((decidedAtMs - askedAtMs) * 1_000) / 1_000
   const attributes = { 'tollgate.store.ms': ms, 'tollgate.decided_by': decidedBy }

@@ -65,8 +65,11 @@ export interface QuotaOperations {
 export interface BanOperations {
   /** The bans that run. */
   list(): Promise<readonly BanView[]>
-  /** Bans a key from now on, for a duration such as `1h`. */
-  set(key: string, ban: Author & Readonly<{ for: string }>): Promise<BanView>
+  /** Bans a key from now on, for a duration such as `1h`; the note says why. */
+  set(
+    key: string,
+    ban: Author & Readonly<{ for: string; note?: string | undefined }>,
+  ): Promise<BanView>
   /** Ends a ban, on every gateway within a second. */
   lift(key: string, options?: Author): Promise<Readonly<{ id: string; lifted: true }>>
 }

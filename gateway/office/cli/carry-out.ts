@@ -103,7 +103,10 @@ async function print(outcome: Outcome, { input, context, surroundings }: Call): 
   const { stdout } = surroundings
   const output = await shown(outcome, input, context)
   if (typeof output === 'string') return void stdout.write(`${output}\n`)
-  for await (const piece of output) stdout.write(piece)
+  for await (const piece of output) {
+    if (stdout.isLeft?.()) return
+    stdout.write(piece)
+  }
   stdout.write('\n')
 }
 

@@ -1,5 +1,9 @@
+import type { AdminAddress } from '../../front/config/config.ts'
 import { configFile, textOf as textOfFile } from '../config/file-text.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Loaded } from '../config/load.ts'
+import type { Salvaged } from '../config/salvage.ts'
+import type { RunningConfig } from '../operations/config/running.ts'
 import type { Operation, Said, WorkingOperation } from '../operations/operation.ts'
 import type { Content } from '../operations/parameter.ts'
 import type { Input } from './arguments.ts'
@@ -28,18 +32,38 @@ export async function configurationFor(
   return { name, read: () => (text ??= textOfFile(name)) }
 }
 
-/** Loads the configuration of a command. Throws a `ConfigError` with all mistakes, unless the command tells them itself. */
+/** Commands that need a file without mistakes. All others go on, as the gateway does. */
+const strict = /^(?:config (?:check|diff|edit|set|show)|plans preview|store )/
+
+type Going = Readonly<{
+  environment: Surroundings['environment']
+  values: Readonly<Record<string, unknown>>
+  /** The configuration in force in the gateway at an address. */
+  askRunning: (address: AdminAddress) => Promise<RunningConfig>
+}>
+
+/**
+ * Loads the configuration of a command. Throws a `ConfigError` with all mistakes, unless the command tells them itself, or goes
+ * on in spite of them.
+ */
 export async function loadedBy(
   operation: WorkingOperation,
   configuration: Content,
-  environment: Surroundings['environment'],
-  values: Readonly<Record<string, unknown>>,
-): Promise<Loaded | Said> {
+  { environment, values, askRunning }: Going,
+): Promise<Loaded | Said | Salvaged> {
   if (operation.load) return operation.load(configuration, environment, values)
   const isOfConfig = placeOfFile(operation) >= 0 || operation.name.startsWith('config ')
-  // A command that has no use for the OpenAPI document leaves it unread: 50 KB of YAML take a tenth of a second.
   const { loadedFrom } = await import('../config/load.ts')
-  return loadedFrom(configuration.read(), environment, configuration.name, isOfConfig)
+  const { name } = configuration
+  const text = configuration.read()
+  try {
+    return loadedFrom(text, environment, name, isOfConfig ? 'gateway' : 'command')
+  } catch (error) {
+    const isStrict = placeOfFile(operation) >= 0 || strict.test(operation.name)
+    if (isStrict || !(error instanceof ConfigError) || error.mistakes.length === 0) throw error
+    const { salvaged } = await import('../config/salvage.ts')
+    return salvaged({ text, environment, name, error }, askRunning)
+  }
 }
 
 /** The position of a command's configuration among its arguments; -1 if it has none there. */

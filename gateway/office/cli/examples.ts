@@ -35,12 +35,18 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'keys disable': ['tollgate keys disable Acme', 'tollgate keys disable --account acme --dry-run'],
   'keys enable': ['tollgate keys enable Acme', 'tollgate keys enable --account acme --yes'],
-  'keys import': ['tollgate keys import keys.csv --dry-run', 'tollgate keys import keys.csv'],
+  'keys import': [
+    'tollgate keys import keys.csv --dry-run',
+    'tollgate keys import keys.csv --skip-existing',
+  ],
   'jwt list': ['tollgate jwt list', 'tollgate jwt list --json'],
   'jwt check': ['tollgate jwt check - < token.txt', 'tollgate jwt check --json < token.txt'],
   'bans list': ['tollgate bans list', 'tollgate bans list --json'],
   'bans lift': ['tollgate bans lift Acme', 'tollgate bans lift k3yVb0TQnW8d --by alice'],
-  'bans set': ['tollgate bans set Acme --for 30m', 'tollgate bans set Acme --for 7d --by alice'],
+  'bans set': [
+    'tollgate bans set Acme --for 30m',
+    "tollgate bans set Acme --for 7d --note 'ticket 7' --by alice",
+  ],
   'quota show': ['tollgate quota show Acme', 'tollgate quota show Acme --json'],
   'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
   'quota grant': [

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { run } from './run.ts'
-import { ask, askSecret, confirm, readInput, userName } from './terminal.ts'
+import { ask, askSecret, confirm, readInput, screenOf, userName } from './terminal.ts'
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
-  stdout: process.stdout,
-  stderr: process.stderr,
+  stdout: screenOf(process.stdout),
+  stderr: screenOf(process.stderr),
   userName,
   ask,
   askSecret,

@@ -108,7 +108,9 @@ export function secretsOf(parameters: Parameters): [name: string, help: string][
 
 /** The rule for a parameter's value on the command line, in words. */
 export function expectedOf({ kind, nullWord }: Parameter): string {
-  return nullWord ? `${kind.expected}, or ${nullWord.word} for ${nullWord.meaning}` : kind.expected
+  if (!nullWord) return kind.expected
+  const others = kind.expected.replace(/,? or (?!.* or )/, ', ')
+  return `${others}, or ${nullWord.word} for ${nullWord.meaning}`
 }
 
 function optionOf(parameter: Parameter): Option {

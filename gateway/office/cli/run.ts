@@ -1,12 +1,16 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
+import { portOf } from '../../../shared/units.ts'
+import type { AdminAddress } from '../../front/config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { configFile } from '../config/file-text.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
 import type { Shell } from '../operations/shells.ts'
-import type { CommandContext } from '../operations/context.ts'
+import type { RunningConfig } from '../operations/config/running.ts'
+import type { CommandContext, Endpoint } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
 import { WrongInput, type Said } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
@@ -20,6 +24,7 @@ import { explain } from './help.ts'
 import { explainAll } from './no-command.ts'
 import { NoAnswer } from './no-answer.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
+import type { askGateway, To } from './running-gateway.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 /** Runs one command and prints its answer or its mistakes; returns the exit code. */
@@ -57,22 +62,35 @@ async function runCommand(
   }
   if (operation.where === 'terminal') {
     const values = givenFrom(operation, input, nothing)
-    return tellOf(await operation.say(values, { completionOf }), input, stdout)
+    const planNames = () => plansIn(textOf(input, 'config') ?? configFile(environment), environment)
+    return tellOf(await operation.say(values, { completionOf, planNames }), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
-  const loaded = await loadedBy(operation, configuration, environment, values)
-  if (!('config' in loaded)) return tellOf(loaded, input, stdout)
+  const toOf = ({ port, ...admin }: AdminAddress): To => ({
+    address: { ...admin, port: adminPortIn(environment) ?? port },
+    adminToken: environment['ADMIN_TOKEN'],
+  })
+  const askOf: AskOf = async (address, endpoint, asked) => {
+    const { askGateway } = await import('./running-gateway.ts')
+    return askGateway(toOf(address), endpoint, asked)
+  }
+  const askRunning = async (address: AdminAddress) =>
+    (await askOf(address, 'GET /admin/config', {})) as RunningConfig
+  const found = await loadedBy(operation, configuration, { environment, values, askRunning })
+  if ('json' in found) return tellOf(found, input, stdout)
+  const { loaded, line, hasStore } = 'loaded' in found ? found : { loaded: found, hasStore: true }
+  if (line !== undefined) surroundings.stderr.write(remark(line, ''))
   const { config } = loaded
   const open = await openerOf(config.store)
   let opened: Stores | undefined
-  const stores = (): Stores => (opened ??= open({ forCommandLine: true }))
-  const by = authorFrom(input, surroundings)
-  const askGateway: CommandContext['askGateway'] = async (endpoint, otherwise, sent) => {
-    const { askGateway } = await import('./running-gateway.ts')
-    const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-    return askGateway(to, endpoint, { otherwise, sent })
+  const stores = (): Stores => {
+    if (!hasStore) throw new ConfigError(withoutStore)
+    return (opened ??= open({ forCommandLine: true }))
   }
+  const by = authorFrom(input, surroundings)
+  const askGateway: CommandContext['askGateway'] = (endpoint, otherwise, sent) =>
+    askOf(config.admin, endpoint, { otherwise, sent })
   const context: CommandContext = {
     config,
     preview: loaded,
@@ -87,8 +105,8 @@ async function runCommand(
         : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
     followGateway: async (endpoint, sent, heard) => {
       const { followGateway } = await import('./running-gateway.ts')
-      const to = { address: config.admin, adminToken: environment['ADMIN_TOKEN'] }
-      return followGateway(to, endpoint, { sent, heard, signal: surroundings.interrupted() })
+      const options = { sent, heard, signal: surroundings.interrupted() }
+      return followGateway(toOf(config.admin), endpoint, options)
     },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
@@ -161,7 +179,39 @@ async function completionOf(shell: Shell): Promise<string> {
   return scriptFor(shell, operations)
 }
 
+type AskOf = (
+  address: AdminAddress,
+  endpoint: Endpoint,
+  asked: Parameters<typeof askGateway>[2],
+) => Promise<unknown>
+
+const withoutStore =
+  'this command needs the store, and its place can’t be read: correct the file first'
+
+/** The plans of a configuration, for a shell, which tells nobody of mistakes. */
+async function plansIn(
+  file: string,
+  environment: Surroundings['environment'],
+): Promise<readonly string[]> {
+  const { readConfig } = await import('../config/load.ts')
+  try {
+    return [...readConfig(file, environment, 'command').config.plans.keys()]
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
+  }
+}
+
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
+
+/** The port of the running gateway for operators, where it isn't that of the file. */
+function adminPortIn(environment: Surroundings['environment']): number | undefined {
+  try {
+    return portOf(['ADMIN_PORT', environment['ADMIN_PORT']])
+  } catch (error) {
+    throw new WrongInput(sentenceOf(error))
+  }
+}
 
 /** The author of changes, for the audit. */
 function authorFrom(input: Input, { environment, userName }: Surroundings): string {

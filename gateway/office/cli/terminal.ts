@@ -1,6 +1,21 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import type { Screen } from '../../../shared/progress.ts'
+
+/** A stream of this process. Its reader may leave before the end, as `head` does: the rest goes unsaid, and is no failure. */
+export function screenOf(stream: NodeJS.WriteStream): Screen {
+  let isLeft = false
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    isLeft = true
+  })
+  return {
+    isTTY: stream.isTTY,
+    isLeft: () => isLeft,
+    write: (text) => isLeft || stream.write(text),
+  }
+}
 
 /** The name of the process's user; in a container the user may have none. */
 export function userName(): string {

@@ -1,4 +1,5 @@
-import { asOne, type Headers } from '../../front/forwarding/headers.ts'
+import { asOne } from '../../front/forwarding/headers.ts'
+import type { Headers } from '../../front/forwarding/onlooker.ts'
 import { shapeBreaks, typeBreak } from './shape.ts'
 import { textOf, type KeptBody } from './body.ts'
 

@@ -141,14 +141,13 @@ async function request(
   { secret, timeoutMs }: { secret: string | undefined; timeoutMs: number },
 ): Promise<Reply> {
   const requestId = randomUUID()
-  const signed = { method, target: path, callerId: 'probe', plan: 'probe', requestId }
-  const headers = {
-    ...target.headers,
-    'x-request-id': requestId,
-    'x-caller-id': signed.callerId,
-    'x-caller-plan': signed.plan,
-    ...(secret ? { [signatureHeader]: signer(secret)(signed, Date.now()) } : {}),
-  }
+  const own = ['x-request-id', requestId, 'x-caller-id', 'probe', 'x-caller-plan', 'probe']
+  const signed = { method, target: path, fields: own }
+  const headers = [
+    ...Object.entries(target.headers ?? {}).flat(),
+    ...own,
+    ...(secret ? signer(secret)(signed, Date.now()) : []),
+  ]
   const started = performance.now()
   const took = (): number => Math.round(performance.now() - started)
   try {

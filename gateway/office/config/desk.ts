@@ -127,7 +127,7 @@ export class ConfigDesk {
   #inForceOf({ text, config }: Pick<ConfigDeskOptions, 'text' | 'config'>): InForce {
     const { file, environment } = this.#options
     const document = ConfigDocument.read(text, environment)
-    const world = { files: undefined, adminToken: hasToken(environment) }
+    const world = { files: undefined, adminToken: hasToken(environment), needsRoutes: true }
     return { ...previewOf(document, file, world), text, config }
   }
 

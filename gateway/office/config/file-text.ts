@@ -1,3 +1,4 @@
+import { overMost } from '../../../shared/commas.ts'
 import { hash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from './config-error.ts'
@@ -22,7 +23,7 @@ export function configFile(environment: Environment = process.env): string {
 export function textOf(file: string): string {
   try {
     const { size } = statSync(file)
-    if (size > mostBytes) throw new Error(`it has ${size} bytes; at most ${mostBytes} are allowed`)
+    if (size > mostBytes) throw new Error(`it has ${overMost(size, 'bytes', mostBytes)}`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os'
 import type { Deprecation } from '../../front/config/deprecations.ts'
 import { ietfDrafts, type IetfDraft } from '../../front/limits/headers.ts'
 import { limitOf } from '../../front/limits/limits.ts'
-import type { Plan, PlanOperation } from '../../front/limits/plan.ts'
-import { includedFrom, limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
+import { planLimits, type Plan, type PlanOperation } from '../../front/limits/plan.ts'
+import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
 import { costTerms } from '../../front/limits/answer-cost.ts'
 import type { BanSettings } from '../../front/limits/conduct.ts'
@@ -108,14 +108,13 @@ export function plansFrom(plans: CompleteFile['plans']): ReadonlyMap<string, Pla
 }
 
 function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
-  const limits = 'limits' in plan ? plan.limits : limitsFrom(plan)
+  const ofLimits = 'limits' in plan ? { limits: plan.limits } : planLimits(plan)
+  const { limits } = ofLimits
   const { bans, methods, paths, operations } = plan
-  const included = 'limits' in plan ? undefined : includedFrom(plan)
   const all = {
     ...{
       name,
-      limits,
-      included,
+      ...ofLimits,
       bans: bans === 'on',
       methods: methods && withHead(methods),
       paths,
@@ -223,13 +222,14 @@ function shareFrom(share: string | number): number {
 function swapFrom({
   to,
   steps,
-  every,
+  for: hold = '5m',
+  every = hold,
   methods,
   back,
 }: NonNullable<CompleteFile['upstreams'][string]['swap']>): SwapSettings {
   return {
     to,
-    steps,
+    steps: steps.map((step) => Number.parseFloat(String(step))),
     everyMs: duration(every),
     methods: methods && withHead(methods),
     back: { ...back, errors: shareFrom(back.errors) },

@@ -1,9 +1,10 @@
+import { overMost } from '../../../shared/commas.ts'
 import type { Config } from '../../front/config/config.ts'
 import { ConfigError } from './config-error.ts'
 import { isDeeper, mostLevels } from './yaml-document.ts'
 import { ConfigDocument } from './document.ts'
 import type { ConfigFile } from './file.ts'
-import { frozen } from './frozen.ts'
+import { frozen } from '../../../shared/frozen.ts'
 import { configFrom } from './interpret.ts'
 import { NamedFiles } from './named-files.ts'
 import { previewOf, type Preview } from './preview.ts'
@@ -20,21 +21,24 @@ export type Loaded = Preview &
     sharedHash: string
   }>
 
+/**
+ * Who reads a configuration: a gateway; an app, which may have routes of its own alone; or a command, which has no use for
+ * routes, nor for the OpenAPI document: 50 KB of YAML take a tenth of a second.
+ */
+type Reader = 'gateway' | 'app' | 'command'
+
 /** Reads, completes and checks a configuration file. Throws a `ConfigError` with all its mistakes. */
 export function loadConfig(file: string, environment: Environment = process.env): Config {
-  return readConfig(file, environment).config
+  return readConfig(file, environment, 'app').config
 }
 
-/**
- * Like `loadConfig`, with the file's text and the places of its settings. A command that has no use for the OpenAPI document
- * leaves it unread: 50 KB of YAML take a tenth of a second.
- */
+/** Like `loadConfig`, with the file's text and the places of its settings. */
 export function readConfig(
   file: string,
   environment: Environment = process.env,
-  readsDocument = true,
+  reader: Reader = 'gateway',
 ): Loaded {
-  return load(textOf(file), environment, file, readsDocument)
+  return load(textOf(file), environment, file, reader)
 }
 
 /** Like `readConfig` for a text that is in no file; messages call it `name`. */
@@ -42,10 +46,10 @@ export function loadedFrom(
   text: string,
   environment: Environment,
   name: string,
-  readsDocument = true,
+  reader: Reader = 'gateway',
 ): Loaded {
   requireShort(text, name)
-  return load(text, environment, name, readsDocument)
+  return load(text, environment, name, reader)
 }
 
 /** Checks a text like `loadedFrom`, but a value whose variable isn't set may be any that could stand there. */
@@ -53,12 +57,12 @@ export function previewOfSet(text: string, environment: Environment, name: strin
   requireShort(text, name)
   const document = ConfigDocument.read(text, environment, 'set values')
   const files = new NamedFiles(name, { readsDocument: true })
-  return previewOf(document, name, { files, adminToken: hasToken(environment) })
+  return previewOf(document, name, { files, adminToken: hasToken(environment), needsRoutes: true })
 }
 
 function requireShort(text: string, name: string): void {
-  if (text.length > mostBytes)
-    throw new ConfigError(`${name} has ${text.length} characters; at most ${mostBytes} are allowed`)
+  if (text.length <= mostBytes) return
+  throw new ConfigError(`${name} has ${overMost(text.length, 'characters', mostBytes)}`)
 }
 
 /** The configuration from an object of the file's form, as programs give it. */
@@ -69,7 +73,7 @@ export function configOf(written: ConfigFile): Config {
 /** Like `configOf`, with the places of its settings. Messages have no line and column. */
 export function readObject(written: ConfigFile): Loaded {
   try {
-    const loaded = load(JSON.stringify(written), undefined, 'config')
+    const loaded = load(JSON.stringify(written), undefined, 'config', 'app')
     return {
       ...loaded,
       warnings: placeless(loaded.warnings),
@@ -90,20 +94,24 @@ function placeless(lines: readonly string[]): string[] {
 
 /** The configuration from a text; messages call it `name`. */
 export function parseConfig(text: string, environment: Environment, name: string): Config {
-  return load(text, environment, name).config
+  return load(text, environment, name, 'gateway').config
 }
 
 function load(
   text: string,
   environment: Environment | undefined,
   name: string,
-  readsDocument = true,
+  reader: Reader,
 ): Loaded {
   const document = ConfigDocument.read(text, environment)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
-  const files = new NamedFiles(name, { readsDocument })
-  const preview = previewOf(document, name, { files, adminToken })
+  const files = new NamedFiles(name, { readsDocument: reader !== 'command' })
+  const preview = previewOf(document, name, {
+    files,
+    adminToken,
+    needsRoutes: reader === 'gateway',
+  })
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   const file = withDefaults(value)
@@ -124,7 +132,7 @@ function checked(text: string | undefined): string {
 
 /** The configuration of a path, or of the content of a file. */
 export function configIn(source: unknown): Loaded {
-  if (typeof source === 'string') return readConfig(source)
+  if (typeof source === 'string') return readConfig(source, process.env, 'app')
   // The check of the object is the configuration's own.
   if (typeof source === 'object' && source !== null) {
     if (!isDeeper(source, mostLevels)) return readObject(source as ConfigFile)

@@ -7,7 +7,7 @@ import { ConfigDocument, cut } from './document.ts'
 import { findingLine, furtherFinding, type Finding } from './finding.ts'
 import { Mistakes, type Mistake, type Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
-import { frozen } from './frozen.ts'
+import { frozen } from '../../../shared/frozen.ts'
 import { plansFrom } from './interpret.ts'
 import { fileSchema } from './schema.ts'
 import { shownFrom } from './show.ts'
@@ -37,6 +37,7 @@ export function previewConfig(text: string, environment: Environment, name: stri
   return previewOf(document, name, {
     files: undefined,
     adminToken: hasToken(environment),
+    needsRoutes: true,
   })
 }
 

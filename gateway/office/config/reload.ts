@@ -6,7 +6,7 @@ import { Refusal } from '../../../shared/refusal.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError, refusedBy, type RefusedFile } from './config-error.ts'
 import { DeskOverdue, type AskDesk, type Candidate } from './desk.ts'
-import { frozen } from './frozen.ts'
+import { frozen } from '../../../shared/frozen.ts'
 import type { Fault } from './preview.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */

@@ -57,7 +57,11 @@ export const fileSchema = section({
   keys: optional(keys, 'Where keys come from, and the cache of them in each gateway.', {}),
   jwt: optional(jwt, 'Issuers whose tokens (JWT) are taken beside keys.', []),
   upstreams: optional(upstreams, 'The backends behind the gateway, by name.', {}),
-  routes: required(routes, 'The paths that the gateway forwards, and their upstreams.'),
+  routes: optional(
+    routes,
+    'The paths that the gateway forwards, and their upstreams. An app that guards its own routes may leave it out.',
+    [],
+  ),
   deprecations: optional(deprecations, 'Operations that callers should stop using.', []),
   quota: optional(quota, 'The endpoint of the gateway itself for callers.', {}),
   usage: optional(

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../shared/commas.ts'
 import { Composer, CST, Lexer, LineCounter, Parser, YAMLParseError, type Document } from 'yaml'
 import { tieUp } from './yaml-nodes.ts'
 
@@ -11,7 +12,7 @@ const mostAliases = 10_000
 const mostMarks = 400_000
 
 const tooDeep = `sections and lists are more than ${mostLevels} levels deep here: write them flatter`
-const tooManyMarks = `more than ${mostMarks} names, values and signs are in this text: write a shorter one`
+const tooManyMarks = `more than ${withCommas(mostMarks)} names, values and signs are in this text: write a shorter one`
 const tooManyAliases = `more than ${mostAliases} aliases are used here: write some of their values out`
 
 const collections = new Set(['block-map', 'block-seq', 'flow-collection'])

@@ -7,7 +7,8 @@ export function fleetView(fleet: FleetState) {
   const state = toldApart(fleet)
   const { members, silent, differSinceMs } = state
   return {
-    summary: `${inForceText(state)}.`,
+    // A hash that ends it has an ellipsis already.
+    summary: inForceText(state).replace(/(?<![.…])$/, '.'),
     differSinceAt: iso(differSinceMs) ?? null,
     inForce: inForceView(state),
     /** Gateways of another version, which tell nothing about themselves. */

@@ -15,7 +15,7 @@ import { heldAgainst, type HeldQuota } from './held-quotas.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { refusedNow } from './refused-now.ts'
 import { unsaidOf, variableText } from './caveats.ts'
-import { limitIn, limitsView, windowsOf, type LimitsView } from './views.ts'
+import { changedWindows, limitsView, windowsOf, type LimitsView } from './views.ts'
 
 /** The most grants that are counted. */
 const mostGrants = 1_000
@@ -103,9 +103,7 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk) {
     unsaid: unsaidOf({
       bound: ofLimits,
       planned,
-      changed: shown.filter(
-        ({ limit }) => limitIn(about.now, limit) !== limitIn(about.then, limit),
-      ),
+      changed: changedWindows(about.now, about.then),
       unrecorded: [...outcome.unrecorded],
       fromDay,
       firstDay: outcome.firstDay,

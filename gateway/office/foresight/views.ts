@@ -6,26 +6,31 @@ import {
   type RequiredName,
   type Window,
 } from '../../../shared/windows.ts'
+import { limitText, type LimitSetting } from '../../front/limits/limit-settings.ts'
 import { limitOf, recordedWith, type Limits } from '../../front/limits/limits.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 
-export type ShownLimit = number | 'unlimited'
-
 /** The limits of a plan as operators write them; of an optional window only where it is limited. */
 export type ShownLimits = Readonly<
-  Record<LimitNameOf<RequiredName>, ShownLimit> & {
-    [Name in LimitNameOf<OptionalName>]?: ShownLimit
+  Record<LimitNameOf<RequiredName>, LimitSetting> & {
+    [Name in LimitNameOf<OptionalName>]?: LimitSetting
   }
 >
 
 /** `custom`: each key brings its own. */
 export type LimitsView = ShownLimits | 'custom'
 
-export function limitsView({ limits }: Pick<Plan, 'limits'>): LimitsView {
-  return limits === 'custom' ? limits : shownLimits(limits)
+export function limitsView({ limits, settings }: Pick<Plan, 'limits' | 'settings'>): LimitsView {
+  if (limits === 'custom') return limits
+  const shown = shownLimits(limits)
+  const written = windows.filter(({ limit }) => typeof settings?.[limit] === 'object')
+  return Object.assign(
+    shown,
+    Object.fromEntries(written.map(({ limit }) => [limit, settings?.[limit]])),
+  )
 }
 
-export function shownLimits(limits: Limits): ShownLimits {
+export function shownLimits(limits: Limits) {
   const shown = recordedWith(limits).map((window) => {
     const limit = limitOf(limits, window)
     return [window.limit, limit === Infinity ? 'unlimited' : limit]
@@ -41,6 +46,13 @@ export function windowsOf(all: readonly (LimitsView | null)[]): readonly Window[
 }
 
 /** A limit in a view; `unlimited` where it has none. */
-export function limitIn(view: LimitsView | null, name: (typeof limitNames)[number]): ShownLimit {
+export function limitIn(view: LimitsView | null, name: (typeof limitNames)[number]): LimitSetting {
   return typeof view === 'object' ? (view?.[name] ?? 'unlimited') : 'unlimited'
+}
+
+/** The windows in which two views differ. */
+export function changedWindows(now: LimitsView | null, then: LimitsView | null): readonly Window[] {
+  return windowsOf([now, then]).filter(
+    ({ limit }) => limitText(limitIn(now, limit)) !== limitText(limitIn(then, limit)),
+  )
 }

@@ -1,3 +1,4 @@
+import { accountOf } from '../../front/keys/key.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { pastDays } from '../../front/limits/past-points.ts'
 import { dayMs } from '../../../shared/windows.ts'
@@ -33,12 +34,19 @@ export async function closeDueDays(stores: LedgerStores, nowMs: number): Promise
   }
 }
 
-export type LedgerQuery = Readonly<{ fromDay: number; toDay: number; by: LedgerBy }>
+export type LedgerQuery = Readonly<{
+  fromDay: number
+  toDay: number
+  by: LedgerBy
+  /** Only lines of this key, by its id, or of this account. */
+  key?: string | undefined
+  account?: string | undefined
+}>
 
 /** The lines of some days, in an order that is always the same. Days that are due are closed before. */
 export async function* ledgerLines(
   stores: LedgerStores,
-  { fromDay, toDay, by }: LedgerQuery,
+  { fromDay, toDay, by, key, account }: LedgerQuery,
   nowMs: number,
 ): AsyncGenerator<LedgerLine, void> {
   await closeDueDays(stores, nowMs)
@@ -48,9 +56,10 @@ export async function* ledgerLines(
     const chunks = await stores.ledger.chunks(day)
     const final = chunks !== undefined
     const sums = new PlanSums()
-    for await (const rows of chunks ? rowsIn(chunks) : rowsSoFar(stores, day, today)) {
-      if (by === 'plan') sums.add(rows)
-      else yield* linesOf(rows, by, day, final)
+    for await (const all of chunks ? rowsIn(chunks) : rowsSoFar(stores, day, today)) {
+      const rows = all.filter(({ quota }) => account === undefined || accountOf(quota) === account)
+      const lines = by === 'plan' ? sums.add(rows) : linesOf(rows, by, day, final)
+      yield* lines.filter(({ keys }) => key === undefined || keys.includes(key))
       await breathe()
     }
     yield* sums.lines(day, final)

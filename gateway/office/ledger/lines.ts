@@ -84,12 +84,14 @@ function withRest(parts: readonly LedgerLine[], line: LedgerLine): LedgerLine[] 
 export class PlanSums {
   readonly #figures = new Map<string, Figures>()
 
-  add(rows: readonly LedgerRow[]): void {
+  /** Adds rows, which have no lines of their own. */
+  add(rows: readonly LedgerRow[]): LedgerLine[] {
     for (const row of rows) {
       let sum = this.#figures.get(row.plan)
       if (!sum) this.#figures.set(row.plan, (sum = noFigures()))
       addFigures(sum, row)
     }
+    return []
   }
 
   lines(day: number, final: boolean): LedgerLine[] {

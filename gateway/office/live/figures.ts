@@ -37,7 +37,11 @@ const question = Type.Object({
 export type LiveQuestion = Static<typeof question>
 
 /** A target as one gateway sees it. */
-const target = Type.Object({ upstream: text, target: text, healthy: flag })
+const target = Type.Object({
+  ...{ upstream: text, target: text, healthy: flag },
+  /** The time since which it is so, and why if it isn't healthy. */
+  ...{ sinceMs: number, cause: text },
+})
 export type TargetFigures = Readonly<Static<typeof target>>
 
 const refusal = Type.Object({

@@ -3,7 +3,7 @@ import { byTrouble, requestsOf, type RouteFigures } from '../../front/counts/lat
 import { byConfiguration } from '../../front/fleet/in-force.ts'
 import { keptMinutes, keptSeconds } from '../../front/counts/live-sums.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
-import type { Figures, RefusedKeyFigures, LatestRefusal } from './figures.ts'
+import type { Figures, RefusedKeyFigures, LatestRefusal, TargetFigures } from './figures.ts'
 
 /** The most refused keys, and the most routes, of a snapshot. */
 const mostKeys = 20
@@ -28,6 +28,8 @@ export type Snapshot = Readonly<{
   store: Readonly<{ reachable: boolean; without: readonly string[] }>
   configs: ReturnType<typeof configsOf>
   targets: ReturnType<typeof targetsOf>
+  /** The upstreams without a healthy target at some gateway. */
+  incidents: ReturnType<typeof incidentsOf>
   /** Of the last 15 minutes. */
   routes: ReturnType<typeof routesOf>
   refusedKeys: readonly RefusedKeyFigures[]
@@ -50,6 +52,7 @@ export function presentOf(all: readonly Figures[]) {
     store: { reachable: without.length === 0, without: without.sort() },
     configs: configsOf(all),
     targets: targetsOf(all),
+    incidents: incidentsOf(all),
     routes: routesOf(all),
     refusedKeys: keysOf(all),
   }
@@ -78,6 +81,22 @@ function targetsOf(all: readonly Figures[]) {
     }
   }
   return [...byTarget.values()].map((each) => ({ ...each, healthy: each.unhealthyAt.length === 0 }))
+}
+
+/** Each upstream that has no healthy target at some gateway: since when at the first of them, and why. */
+function incidentsOf(all: readonly Figures[]) {
+  const first = new Map<string, TargetFigures>()
+  for (const { targets } of all) {
+    for (const [upstream, those] of Map.groupBy(targets, ({ upstream }) => upstream)) {
+      const [latest] = those.toSorted((a, b) => b.sinceMs - a.sinceMs)
+      if (!latest || those.some(({ healthy }) => healthy)) continue
+      const { sinceMs = Infinity } = first.get(upstream) ?? {}
+      if (latest.sinceMs < sinceMs) first.set(upstream, latest)
+    }
+  }
+  return [...first.values()].map(({ upstream, sinceMs, cause }) => {
+    return { upstream, since: new Date(sinceMs).toISOString(), cause }
+  })
 }
 
 /** The keys that were refused most, by all gateways together. */

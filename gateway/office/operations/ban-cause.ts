@@ -1,10 +1,11 @@
+import { membersOf } from './changes-text.ts'
 import type { AuditStore } from '../../front/records/audit-store.ts'
 
 /** The number of audit lines about bans of a key that are searched for its latest ban. */
 const mostLines = 100
 
-/** The author and the time of a ban; the number of strikes if the key earned it. */
-export type BanCause = Readonly<{ by: string; since: string; strikes?: number }>
+/** The author and the time of a ban, and its note if it has one; the number of strikes if the key earned it. */
+export type BanCause = Readonly<{ by: string; since: string; strikes?: number; note?: string }>
 
 /** The cause of a key's latest ban by the audit; `null` if the audit doesn't reach back that far. */
 export async function causeOf(
@@ -15,12 +16,12 @@ export async function causeOf(
   const lines = (await audit?.list(query)) ?? []
   const line = lines.find(({ what }) => what === 'bans.earn' || what === 'bans.set')
   if (!line) return null
-  const { after, by, atMs } = line
-  const strikes: unknown =
-    typeof after === 'object' && after !== null ? Reflect.get(after, 'strikes') : undefined
+  const { by, atMs } = line
+  const { strikes, note } = membersOf(line.after)
   return {
     by,
     since: new Date(atMs).toISOString(),
     ...(typeof strikes === 'number' ? { strikes } : {}),
+    ...(typeof note === 'string' ? { note } : {}),
   }
 }

@@ -1,39 +1,65 @@
+import { andMore } from '../../../shared/and-more.ts'
 import { withCommas } from '../../../shared/commas.ts'
 import { windows } from '../../../shared/windows.ts'
 import { endText } from '../../../shared/times.ts'
 import { earnedText } from '../../front/limits/ban-ends.ts'
-import type { Change } from '../../front/records/audit-store.ts'
+import type { Act, Change } from '../../front/records/audit-store.ts'
 import { changedMembers, changesText, membersOf } from './changes-text.ts'
 
-/** A change, and the name of the key that it is of; `undefined` for a change of something else. */
-export type NamedChange = Change & Readonly<{ name?: string | undefined }>
+/** A change, and the name of the key that it is of; `undefined` for a change of something else. With an act, it stands for that. */
+export type NamedChange = Change & Readonly<{ name?: string | undefined; act?: Act | undefined }>
+
+/** The most changed members that a sentence tells; the values before and after are beside it. */
+const mostMembers = 3
 
 /** A change in one sentence behind its author, such as `made “Mike” (plan free, account mike)`. */
 export function changeSentence(change: NamedChange): string {
   const { what, subject, before, after } = change
   const say = sentences[what]
   if (say) return say(factsOf(change))
-  const changes = changesText(before, after)
+  const changes = changesText(before, after, { most: mostMembers })
   return `${what} ${subject}${changes === '' ? '' : `: ${changes}`}`
 }
 
 type Facts = ReturnType<typeof factsOf>
 
-function factsOf({ subject, before, after, name }: NamedChange) {
+function factsOf({ subject, before, after, name, act }: NamedChange) {
   const [old, now] = [membersOf(before), membersOf(after)]
-  // The name of the key, or its id. A change of the key itself has the name of its time.
+  if (isOfMany(act)) {
+    const of = act.account === undefined ? '' : ` of the account ${act.account}`
+    // An act has the number of its keys and their first names.
+    const key = `${counted(act.keys, 'key')}${of}${namesText(act.names, act.keys)}`
+    return { subject, key, isOfMany: true, old, now }
+  }
+  // A change of the key itself has the name of its time.
   const key = `“${text(now['name'] ?? old['name'] ?? name) || subject}”`
-  return { subject, key, old, now }
+  return { subject, key, isOfMany: false, old, now }
+}
+
+/** Whether a change stands for an act on several keys. */
+export function isOfMany(act: Act | undefined): act is Act {
+  return act !== undefined && act.keys > 1
+}
+
+function namesText(names: readonly string[], count: number): string {
+  if (names.length === 0) return ''
+  const more = count > names.length ? ` ${andMore(count - names.length)}` : ''
+  return ` (${names.map((name) => `“${name}”`).join(', ')}${more})`
 }
 
 const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
-  'keys.create': ({ key, now }) => `made ${key} (${whose(now)})`,
-  'keys.import': ({ now }) => `imported ${counted(now['imported'], 'key')}`,
+  'keys.create': ({ key, now, isOfMany }) => `made ${key}${isOfMany ? '' : ` (${whose(now)})`}`,
+  'keys.import': ({ key, subject, now: { imported, names } }) => {
+    const all = counted(imported, 'key')
+    if (subject !== 'keys') return `imported ${key}, one of ${all}`
+    return `imported ${all}${Array.isArray(names) ? namesText(names.map(text), Number(imported)) : ''}`
+  },
   'keys.first': ({ now }) =>
     `made records of ${counted(now['count'], 'new caller')} of ${text(now['issuer'])}`,
   'keys.forget': ({ now }) =>
     `took away ${counted(now['count'], 'record')} of callers who were not seen for 90 days`,
-  'keys.change': ({ key, old, now }) => `changed ${key}${list(settings(old), settings(now))}`,
+  'keys.change': ({ key, old, now, isOfMany }) =>
+    `changed ${key}${list(settings(old), settings(now), isOfMany)}`,
   'keys.revert': ({ key, old, now }) => `ended what ${key} had for a time${list(old, now)}`,
   'keys.disable': ({ key }) => `disabled ${key}`,
   'keys.enable': ({ key }) => `enabled ${key}`,
@@ -42,7 +68,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `gave ${key} a new token${until(', the old one works until', now['oldTokenUntil'])}`,
   'bans.earn': ({ key, now: { until: end, strikes } }) =>
     `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
-  'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}`,
+  'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}${noteText(now)}`,
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
   'quota.reset': ({ key, old }) => `emptied the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
@@ -93,8 +119,8 @@ function whose({ plan, account }: Record<string, unknown>): string {
   return [`plan ${text(plan)}`, ...(account ? [`account ${text(account)}`] : [])].join(', ')
 }
 
-function list(before: unknown, after: unknown): string {
-  const changes = changesText(before, after)
+function list(before: unknown, after: unknown, isOfMany = false): string {
+  const changes = changesText(before, after, { most: mostMembers, isOfMany })
   return changes === '' ? '' : `: ${changes}`
 }
 

@@ -1,3 +1,4 @@
+import { longWindows, type Window } from '../../../shared/windows.ts'
 import {
   isUpTo,
   upToPattern,
@@ -162,6 +163,11 @@ export const longLimit: Kind<LimitSetting> = {
     const metered = json as MeteredSetting
     return isUpTo(metered.upTo) ? metered : undefined
   },
+}
+
+/** How the limit of a window is written. */
+export function limitKind(window: Window): Kind<LimitSetting> {
+  return longWindows.includes(window) ? longLimit : limit
 }
 
 /** The new value of one setting of a configuration, as YAML. */

@@ -21,7 +21,7 @@ export const now = ofGateway({
     range: {
       kind: liveRange,
       value: 'RANGE',
-      help: 'also the sums of the last 15m or day; with --json, by 5 seconds or by minute',
+      help: 'also the sums of this time; with --json, by 5 seconds (15m) and by minute (day)',
     },
   },
   role: 'read',
@@ -54,8 +54,9 @@ const counts: readonly Count[] = [
   ['refused: ban', ({ ban }) => ban],
   ['refused: strangers', ({ strangers }) => strangers],
   ['refused: other', ({ refused }) => refused],
-  ['5xx of the gateway', ({ failed }) => failed],
-  ['5xx of backends', ({ backendFailed }) => backendFailed],
+  ['failed: gateway', ({ failed }) => failed.gateway],
+  ['failed: no backend', ({ failed }) => failed.noBackend],
+  ['failed: backend', ({ failed }) => failed.backend],
   ['other answers', ({ others }) => others],
 ]
 
@@ -105,15 +106,21 @@ function refusedKeys({ refusedKeys }: Snapshot): string {
   return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
 }
 
-function troubles({ store, configs }: Snapshot): string[] {
+function troubles({ store, configs, incidents }: Snapshot): string[] {
   const without = store.without.join(', ')
   const inForce = configs.map(({ hash, gateways }) => `${hash} (${gateways.join(', ')})`)
   const refusals = configs.flatMap(({ refusals }) =>
     refusals.map(({ gateway, mistake }) => `${gateway} refuses its file as it is now: ${mistake}`),
   )
   return [
+    ...incidents.map(incidentText),
     ...(store.reachable ? [] : [`The store is out of reach of ${without}.`]),
     ...(configs.length > 1 ? [`Several configurations are in force: ${inForce.join('; ')}.`] : []),
     ...refusals,
   ]
+}
+
+/** Such as `api: no healthy target since 2030-12-05 12:00:00Z (connection refused).` */
+function incidentText({ upstream, since, cause }: Snapshot['incidents'][number]): string {
+  return `${upstream}: no healthy target since ${timeText(Date.parse(since))} (${cause}).`
 }

@@ -140,7 +140,11 @@ type OfCommandLine = Untyped<CommandContext> &
   }>
 
 /** The knowledge of a command that needs neither a configuration nor a store. */
-export type Terminal = Readonly<{ completionOf: (shell: Shell) => Promise<string> }>
+export type Terminal = Readonly<{
+  completionOf: (shell: Shell) => Promise<string>
+  /** The plans of the configuration; none if it can't be read. */
+  planNames: () => Promise<readonly string[]>
+}>
 
 type Saying<GivenValues> = Readonly<{
   because: string

@@ -2,6 +2,7 @@ import { iso } from '../../../shared/times.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
+import { requireText } from '../../front/keys/settings.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
 import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
@@ -60,14 +61,16 @@ export class QuotaDesk {
     return new Map((await this.#options.quota.bans()).map(({ key, untilMs }) => [key, untilMs]))
   }
 
-  /** Bans a key for a time from now, in place of a ban that runs. */
-  async ban(id: string, forMs: number): Promise<Ban & { name: string }> {
+  /** Bans a key for a time from now, in place of a ban that runs. The audit has the note. */
+  async ban(id: string, forMs: number, note?: string): Promise<Ban & { name: string }> {
+    if (note !== undefined) requireText('the note', note)
     const key = await this.#key(id)
     const untilMs = setEnd(this.#options.clock() + forMs)
     const ban = { key: id, name: key.name, quota: quotaOf(key), untilMs }
     const { quotas, before } = await this.#running(key)
     for (const quota of quotas) await this.#options.quota.ban(quota, id, untilMs)
-    await this.#options.noted?.({ what: 'bans.set', subject: id, before, after: banView(ban) })
+    const after = { ...banView(ban), note }
+    await this.#options.noted?.({ what: 'bans.set', subject: id, before, after })
     return ban
   }
 

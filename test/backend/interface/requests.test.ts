@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { digestOf } from '../../../shared/content-digest.ts'
+import { signedHeaders } from '../../support/signed.ts'
 import t from 'tap'
-import { signer } from '../../../shared/signature.ts'
 import { isError } from '../../support/backend-errors.ts'
 import { startStore } from '../../support/backend.ts'
 import { json, raw } from '../../support/http.ts'
@@ -122,13 +123,22 @@ t.test('with a secret, only what the gateway signed is served', async (t) => {
   let now = 1_790_000_000_000
   const { call } = await startStore(t, { secret: 's3cret', clock: () => now })
   // Written out rather than taken from the code: it is the contract with gateways of others.
-  const text = '1790000000\nGET\n/v1/pets?limit=5\nkey1\npro\nreq1'
-  const hex = createHmac('sha256', 's3cret').update(text).digest('hex')
+  const input =
+    '("@method" "@path" "@query" "x-request-id" "x-caller-id" "x-caller-plan");created=1790000000;keyid="1ec1c26b50d5";alg="hmac-sha256";tag="tollgate"'
+  const text = `"@method": GET
+"@path": /v1/pets
+"@query": ?limit=5
+"x-request-id": req1
+"x-caller-id": key1
+"x-caller-plan": pro
+"@signature-params": ${input}`
+  const signature = createHmac('sha256', 's3cret').update(text).digest('base64')
   const headers = {
     'x-caller-id': 'key1',
     'x-caller-plan': 'pro',
     'x-request-id': 'req1',
-    'x-gateway-signature': `t=1790000000,v1=${hex}`,
+    'signature-input': `tollgate=${input}`,
+    signature: `tollgate=:${signature}:`,
   }
   t.equal((await call('GET', '/v1/pets?limit=5', undefined, headers)).status, 200)
   isError(t, await call('GET', '/v1/pets?limit=5'), 403, 'forbidden', /missing/)
@@ -145,6 +155,9 @@ t.test('with a secret, only what the gateway signed is served', async (t) => {
     403,
     'forbidden',
   )
+  const added = { ...headers, 'x-caller-account': 'zoo' }
+  const other = await call('GET', '/v1/pets?limit=5', undefined, added)
+  isError(t, other, 403, 'forbidden', /doesn’t cover x-caller-account/)
   t.equal((await call('GET', '/healthz')).status, 200, 'health needs no signature')
   now += 61_000
   isError(
@@ -158,20 +171,8 @@ t.test('with a secret, only what the gateway signed is served', async (t) => {
 
 t.test('a signature that was captured is good for its own body alone', async (t) => {
   const { call } = await startStore(t, { secret: 's3cret' })
-  const sign = signer('s3cret')
-  const captured = (method: string, target: string, body?: string) => {
-    const signed = { method, target, callerId: 'key1', plan: 'pro', requestId: 'req1' }
-    const signature = sign(
-      { ...signed, body: body === undefined ? body : Buffer.from(body) },
-      Date.now(),
-    )
-    return {
-      'x-caller-id': 'key1',
-      'x-caller-plan': 'pro',
-      'x-request-id': 'req1',
-      'x-gateway-signature': signature,
-    }
-  }
+  const captured = (method: string, target: string, body?: string) =>
+    signedHeaders('s3cret', { method, target, body })
   const rex = '{"name":"Rex","categoryId":1}'
   const tom = '{"name":"Tom","categoryId":1}'
   const headers = captured('POST', '/v1/pets', rex)
@@ -188,9 +189,11 @@ t.test('a signature that was captured is good for its own body alone', async (t)
     isError(t, answer, 403, 'forbidden', /for another body/)
     t.equal(answer.headers['x-gateway-signature'], 'refused', what)
   }
-  const foreign = headers['x-gateway-signature'].replace(/b=.{8}/, 'b=00000000')
-  const changed = { ...headers, 'x-gateway-signature': foreign }
-  isError(t, await call('POST', '/v1/pets', rex, changed), 403, 'forbidden', /another body/)
+  const changed = { ...headers, 'content-digest': digestOf(Buffer.from(tom)) }
+  isError(t, await call('POST', '/v1/pets', tom, changed), 403, 'forbidden', /is wrong/)
+  const without = { ...headers }
+  delete without['content-digest']
+  isError(t, await call('POST', '/v1/pets', rex, without), 403, 'forbidden', /malformed/)
   const typed = { ...headers, 'content-type': 'text/plain' }
   isError(t, await call('POST', '/v1/pets', tom, typed), 415, 'unsupported_media_type')
   const old = captured('POST', '/v1/pets')

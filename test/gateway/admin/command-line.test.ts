@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { deprecatedCall } from '../../../gateway/front/counts/deprecated-calls.ts'
+import { dayMs } from '../../../shared/windows.ts'
+import { newKey } from '../../contracts/keys.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { runCommand } from '../../support/command.ts'
 import { plans, startUpstream } from '../../support/gateway.ts'
@@ -64,7 +67,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const { standing } = json(await ask('GET', `/admin/keys/${id}`)) as { standing: object }
     t.match(page, { keys: [{ id, standing, refusedToday: 0 }], next: null })
     t.match(await run('keys', 'list', '--standing'), {
-      out: /MINUTE +DAY .+ \d+\/300 +\d+\/10000 /s,
+      out: /MINUTE +DAY .+ \d+\/300 +\d+\/10,000 /s,
     })
 
     const quota = json(await ask('GET', `/admin/quota/${id}`))
@@ -177,7 +180,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(audit[8], { before: { plan: 'pro', note: 'x' }, after: { plan: 'pro' } })
     t.match(
       (await run('audit', '--limit', '2')).out,
-      /^WHEN +BY +OF +DID\n\S+ \S+Z +admin +keys +imported 2 keys\n.* admin +\w{12} +revoked “/,
+      /^WHEN +BY +OF +DID\n\S+ \S+Z +admin +keys +imported 2 keys \(“One”, “Two”\)\n.* admin +\w{12} +revoked “/,
     )
     t.equal((await ask('GET', '/admin/audit?limit=3&key=' + id)).text.split('"what"').length, 4)
   })
@@ -212,8 +215,8 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
   })
   write((text) => text.replace('perMinute: 60,', 'perMinute: 6O,'))
   t.match(await command('config', 'reload', '--config', file), {
-    code: 2,
-    out: /gateway\.yaml:\d+:\d+: plans\.free\.perMinute must be/,
+    code: 1,
+    out: /gateway\.yaml:\d+:\d+: plans\.free\.perMinute must be .*: the gateway goes on with/,
   })
   t.match(await ask('POST', '/admin/config/reload'), { status: 409 })
   const good = join(folderOf(t), 'good.yaml')
@@ -258,3 +261,25 @@ t.test('changes are in the log of a gateway that runs, whoever makes them', asyn
     out: /--by must be a line/,
   })
 })
+
+t.test(
+  'callers of what is deprecated come by their calls, and as many as are asked for',
+  async (t) => {
+    const { ask, file, gateway } = await startAdmin(t, { more: shipped })
+    const day = Math.floor(Date.now() / dayMs)
+    const keys = ['One', 'Two', 'Three'].map((name) => newKey({ name }))
+    await gateway.stores.keys.add(keys)
+    const what = deprecatedCall('GET /v1/pets/{petId}')
+    const lines = keys.map(({ id }, i) => {
+      return { day, key: id, what, count: [3, 1_200, 3][i] ?? 0, lastMs: i }
+    })
+    await gateway.stores.tallies.add({ by: 'test', number: 1, lines })
+    const most = [{ name: 'Two', calls: 1_200 }, { name: 'Three' }]
+    t.match(json(await ask('GET', '/admin/deprecations')), [...most, { name: 'One', calls: 3 }])
+    const first = json(await ask('GET', '/admin/deprecations?limit=2'))
+    t.match(first, most)
+    t.equal(Object.keys(first).length, 2)
+    const report = ['deprecations', 'report', '--limit', '1', '--config', file]
+    t.match(await runCommand(report, {}), { out: /^ID .*\n\S+ +Two +GET \S+ +1,200 +\S+ \S+\s*$/ })
+  },
+)

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { signatureHeader } from '../../../shared/signature.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { startUpstream, type Upstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -109,10 +108,10 @@ t.test('one check runs at a time, by support and above, with a line in the audit
 
 t.test('a signature goes to configured targets only, unless all is allowed', async (t) => {
   const signedIn = ({ seen }: Upstream): number =>
-    seen.filter(({ headers }) => headers[signatureHeader] !== undefined).length
+    seen.filter(({ headers }) => headers['signature'] !== undefined).length
   const strict = () =>
     startUpstream(t, (request, response) => {
-      response.statusCode = request.headers[signatureHeader] === undefined ? 403 : 200
+      response.statusCode = request.headers['signature'] === undefined ? 403 : 200
       response.setHeader('content-type', 'application/json').end('{}')
     })
   const [present, foreign, open] = [await strict(), await strict(), await startUpstream(t)]
@@ -130,7 +129,7 @@ t.test('a signature goes to configured targets only, unless all is allowed', asy
   t.match(json(await check(present.url, support)), { fit: true })
   t.match(json(await check(foreign.url)), { fit: true })
   t.equal(signedIn(foreign), 2, 'the probes, once without a signature')
-  const place = foreign.seen.findIndex(({ headers }) => headers[signatureHeader] !== undefined)
+  const place = foreign.seen.findIndex(({ headers }) => headers['signature'] !== undefined)
   t.equal(place, 4, 'after three of the check before, and one of its own')
   t.match(json(await check(open.url)), { fit: false })
   t.equal(signedIn(open), 0, 'one that takes what is not signed gets no signature')

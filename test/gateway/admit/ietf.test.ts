@@ -80,7 +80,7 @@ t.test('RFC 9651, 3.3.1: a limit has at most 15 digits', async (t) => {
   const { key } = await desk.create({ name: 'Most', plan: 'free', limits })
   t.match(key.limits, limits)
   await t.rejects(desk.create({ name: 'Over', plan: 'free', limits: { perDay: most + 1 } }), {
-    message: 'a limit must have at most 15 digits, or be "unlimited", got 1000000000000000',
+    message: 'perDay must have at most 15 digits, or be "unlimited", got 1000000000000000',
   })
   const withDay = (day: number) => {
     const plans = `plans: { free: { perMinute: 1, perDay: ${day} } }`

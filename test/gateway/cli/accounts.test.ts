@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../../gateway/office/config/load.ts'
+import type { AuditView } from '../../../gateway/office/operations/reports/audit.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { commandLine } from '../../support/command-line.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -73,7 +74,15 @@ t.test('the commands on keys', async (t) => {
     t.equal(await lines(), before, 'and nothing is in the audit')
     t.match(await answered(true, [...many, ...account]), { code: 0, asked: [question] })
     t.match(await states(), [{ state: 'disabled' }, { state: 'revoked' }, { state: 'disabled' }])
-    t.equal(await lines(), before + 2, 'a line for each key')
+    t.equal(await lines(), before + 1, 'one act')
+    t.match(
+      (await run('audit', '--limit', '1')).out,
+      / ACME +disabled 2 keys of the account ACME \(“M/,
+    )
+    for (const name of ['M One', 'M Two']) {
+      const own = await run('audit', '--key', name, '--limit', '1')
+      t.match(own.out, new RegExp(` disabled “${name}”\\n`))
+    }
     t.match(await answered(undefined, [...many, ...account]), {
       ...{ code: 0, asked: [], out: /^3 keys stay as they are:[^]*it is so already/ },
     })
@@ -114,7 +123,7 @@ t.test('the commands on keys', async (t) => {
     const taken = 'this token is in the store already'
     t.match(await run('keys', 'import', file), {
       code: 2,
-      out: `tollgate: line 2: ${taken}\nline 3: ${taken}\nnothing was added\n`,
+      out: `tollgate: lines 2, 3: ${taken}\nnothing was added\n`,
     })
     writeFileSync(file, 'token,plan,name\nold-token-1,free,One\nold-token-3,free,Three\nx,free,X\n')
     const mistakes = [
@@ -152,7 +161,11 @@ t.test('keys create --from makes a key of each row, all or none', async (t) => {
   const both = { methods: ['GET'], note: 'new' }
   t.match(await runJson('keys', 'show', 'Ann'), { ...both, limits: { perMinute: 7 } })
   t.match(await runJson('keys', 'show', 'Bo, B'), { ...both, limits: { perMinute: 5 } })
-  t.match((await run('audit')).out, /made “Bo, B”[^]*made “Ann”/)
+  t.match((await run('audit')).out, /DID\n.* keys +made 2 keys \(“Ann”, “Bo, B”\)\n$/)
+  for (const name of ['Ann', 'Bo, B']) {
+    const own = new RegExp(`keys.create +tester made “${name}” \\(plan`)
+    t.match((await run('keys', 'timeline', name)).out, own)
+  }
   writeFileSync(
     file,
     '{"name":"Cy"}\n{"token":"an-old-token","name":"X"}\n{"name":"D","expires":"x"}\n',
@@ -225,3 +238,64 @@ t.test(
     t.match((await stores.keys.get(last))?.key, { account: 'other', disabled: true })
   },
 )
+
+t.test('an act is one line of the audit, and a line of each of its keys', async (t) => {
+  const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+  const names = Array.from({ length: 500 }, (_, i) => `Key ${i}`)
+  const file = (columns: string, rowOf: (name: string) => string): string => {
+    const at = join(folder, 'keys.csv')
+    writeFileSync(at, [columns, ...names.map(rowOf)].join('\n'))
+    return at
+  }
+  const all = (what: string) => `${what} 500 keys (“Key 0”, “Key 1”, “Key 2” and 497 more)`
+  const latest = async () => ((await runJson('audit')) as unknown as AuditView[])[0]
+  const ownLines = async (name: string) =>
+    ((await runJson('audit', '--key', name)) as unknown as AuditView[]).map(
+      ({ sentence }) => sentence,
+    )
+
+  const imported = file(
+    'token,plan,name',
+    (name) => `${name.replace(' ', '-of-old-')},free,${name}`,
+  )
+  t.strictSame(await runJson('keys', 'import', imported), { imported: 500 })
+  t.match(await latest(), { subject: 'keys', sentence: all('tester imported') })
+  t.strictSame(await ownLines('Key 7'), ['tester imported “Key 7”, one of 500 keys'])
+  t.match(await runJson('keys', 'timeline', 'Key 7'), {
+    lines: [{ what: 'keys.import', sentence: 'tester imported “Key 7”, one of 500 keys' }],
+  })
+  t.match(await run('keys', 'import', imported), {
+    code: 2,
+    out: /^tollgate: lines 2, 3, 4 and 497 more: this token is in the store already\nnothing was added\n$/,
+  })
+  const skip = ['keys', 'import', imported, '--skip-existing']
+  t.strictSame(await runJson(...skip), { imported: 0, skipped: 500 })
+  writeFileSync(imported, '\na-token-that-is-new,free,New\n', { flag: 'a' })
+  t.match(await run(...skip, '--dry-run'), {
+    out: 'The file has no mistakes: 1 key would be imported. 500 left out: in the store already.\n',
+  })
+  t.match(await run(...skip), { out: '1 key imported. 500 left out: in the store already.\n' })
+  t.match(await latest(), { sentence: 'tester imported 1 key (“New”)' })
+  t.match(await runJson('keys', 'show', 'New'), { id: /^\w{12}$/, name: 'New' })
+  writeFileSync(imported, 'x,free,X\n', { flag: 'a' })
+  t.match(await run(...skip), {
+    code: 2,
+    out: /^tollgate: line 503: a token must be [^\n]*\nnothing/,
+  })
+
+  const made = file('name,plan,account', (name) => `${name},free,zoo`)
+  t.equal((await run('keys', 'create', '--from', made)).code, 0)
+  t.match(await latest(), {
+    ...{ subject: 'keys', sentence: all('tester made') },
+    act: { keys: 500, names: ['Key 0', 'Key 1', 'Key 2'] },
+  })
+  await run('keys', 'change', '--account', 'zoo', '--plan', 'pro', '--yes')
+  const line = await latest()
+  t.match(line, { subject: 'zoo', act: { account: 'zoo', keys: 500 } })
+  t.match(
+    line?.sentence,
+    /^tester changed 500 keys of the account zoo \(.* and 497 more\): plan → pro$/,
+  )
+  const sentences = ((await runJson('audit')) as unknown as AuditView[]).map(({ what }) => what)
+  t.strictSame(sentences, ['keys.change', 'keys.create', 'keys.import', 'keys.import'])
+})

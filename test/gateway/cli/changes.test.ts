@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { openStores } from '../../../gateway/front/stores/open.ts'
 import { changeSentence } from '../../../gateway/office/operations/change-sentence.ts'
 import { commandLine } from '../../support/command-line.ts'
+import { storeAt } from '../../support/filled-store.ts'
 
 const until = '2026-11-25T18:23:00.000Z'
 const mike = { id: 'VICTIM', name: 'Mike', plan: 'free', state: 'active' }
@@ -14,7 +17,7 @@ const sentences: readonly (readonly [
   text: string,
 ])[] = [
   ['keys.create', null, { ...mike, account: 'mike' }, 'made “Mike” (plan free, account mike)'],
-  ['keys.import', null, { imported: 12 }, 'imported 12 keys'],
+  ['keys.import', null, { imported: 12 }, 'imported “Mike”, one of 12 keys'],
   ['keys.first', null, { issuer: 'i', count: 1 }, 'made records of 1 new caller of i'],
   [
     'keys.forget',
@@ -87,6 +90,22 @@ const sentences: readonly (readonly [
     { 'plans.free.perMinute': 80, 'plans.pro.perDay': 4_000 },
     'raised free to 80 a minute and lowered pro to 4,000 a day',
   ],
+  [
+    'config.change',
+    { portal: null, 'plans.pro.perDay': 10_000, traces: { to: 'http://a', sample: '5%' } },
+    {
+      portal: { openapi: 'api.yaml', title: 'Pets', logo: null, paths: ['/docs'], terms: 'x' },
+      'plans.pro.perDay': { limit: 10_000, beyond: 'meter', upTo: '300%' },
+      traces: null,
+    },
+    'changed VICTIM: portal.openapi none → api.yaml, portal.title none → Pets, portal.paths none → /docs, and 4 more',
+  ],
+  [
+    'config.change',
+    { 'plans.pro.perDay': 10_000, traces: { to: 'http://a' } },
+    { 'plans.pro.perDay': { limit: 300, beyond: 'meter', upTo: '300%' }, traces: null },
+    'changed VICTIM: plans.pro.perDay 10,000 → { limit: 300, beyond: meter, upTo: 300% }, traces.to http://a → none',
+  ],
   ['upstreams.check', null, { url: 'http://b' }, 'checked http://b for VICTIM'],
   ['swap.step', progress, progress, 'took the swap of VICTIM to step 2'],
   [
@@ -133,4 +152,35 @@ t.test('audit and timeline say what was done, and --json has the values', async 
   t.match(await runJson('audit', '--limit', '1'), [
     { what: 'bans.lift', before: { id }, sentence: 'eve lifted the ban of “Mike”' },
   ])
+})
+
+t.test('a key’s timeline has those changes of the configuration that touch it', async (t) => {
+  const { run, runJson, folder } = await commandLine(t, 'file: $DIR/gateway.db')
+  const place = storeAt(join(folder, 'gateway.db'))
+  const stores = await openStores(place, { forCommandLine: true })
+  t.teardown(() => stores.close())
+  await run('keys', 'create', '--plan', 'free', '--name', 'Mike')
+  let atMs = Date.now() - 60_000
+  const change = (before: object, after: object): Promise<void> =>
+    stores.audit.add({
+      ...{ atMs: ++atMs, by: 'eve', what: 'config.change', subject: 'gateway.yaml' },
+      ...{ before, after },
+    })
+  await change({ 'plans.pro.perDay': 10, portal: null }, { 'plans.pro.perDay': 20, portal: {} })
+  await change(
+    { 'plans.free.perDay': 1_000, 'portal.title': 'a' },
+    { 'plans.free.perDay': 2_000, 'portal.title': 'b' },
+  )
+  await change({ 'bans.strikes': '100%' }, { 'bans.strikes': '50%' })
+  const linesOf = async () =>
+    ((await runJson('keys', 'timeline', 'Mike'))['lines'] as { what: string; sentence: string }[])
+      .filter(({ what }) => what === 'config.change')
+      .map(({ sentence }) => sentence)
+  const ofFree = [
+    'eve raised free to 2,000 a day',
+    'eve changed gateway.yaml: bans.strikes 100% → 50%',
+  ]
+  t.strictSame(await linesOf(), ofFree)
+  await run('keys', 'change', 'Mike', '--plan', 'pro')
+  t.strictSame(await linesOf(), ['eve raised pro to 20 a day', ...ofFree], 'those of both plans')
 })

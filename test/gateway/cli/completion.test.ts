@@ -39,6 +39,6 @@ t.test('a script needs no configuration, and an unknown shell is refused', async
   }
   t.match(await runCommand(['completion', 'sh'], {}), {
     code: 2,
-    out: /bash, zsh or fish, got "sh"/,
+    out: /bash, zsh, fish or plans, got "sh"/,
   })
 })

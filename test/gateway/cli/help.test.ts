@@ -2,6 +2,7 @@ import t from 'tap'
 import { inputOf } from '../../../gateway/office/cli/arguments.ts'
 import { calledBy } from '../../../gateway/office/cli/called.ts'
 import { examples } from '../../../gateway/office/cli/examples.ts'
+import { optionsOf } from '../../../gateway/office/cli/options.ts'
 import { givenFrom } from '../../../gateway/office/cli/given.ts'
 import { operations } from '../../../gateway/office/operations/all.ts'
 import { runCommand, wordsOf } from '../../support/command.ts'
@@ -37,4 +38,14 @@ t.test('the list of all commands has each below a heading', async (t) => {
   t.notMatch(out, 'undefined')
   t.equal(lines.filter((line) => /^ {2}\S/.test(line)).length, operations.length)
   t.notMatch((await runCommand(['keys'], {})).out, /^Keys, bans/m, 'a group alone needs none')
+})
+
+t.test('no option’s help gives its choices twice', (t) => {
+  for (const operation of operations) {
+    for (const [option, { help, expected = '' }] of Object.entries(optionsOf(operation))) {
+      const choices = `${help}: ${expected}`.match(/\bor\b/g) ?? []
+      t.ok(choices.length < 2, `${operation.name} --${option}: ${help}: ${expected}`)
+    }
+  }
+  t.end()
 })

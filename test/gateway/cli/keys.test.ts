@@ -123,6 +123,15 @@ t.test('the commands on keys', async (t) => {
     })
   })
 
+  t.test('list tells of a plan that there isn’t', async (t) => {
+    const { run } = await commandLine(t, 'file: $DIR/gateway.db')
+    t.match(await run('keys', 'list', '--plan', 'gold'), {
+      code: 0,
+      out: /^No key matches: there is no plan "gold"; there are free, \S.*\.\n?$/,
+    })
+    t.match(await run('keys', 'list', '--plan', 'free'), { out: /^No key matches\.\n?$/ })
+  })
+
   t.test('create warns of a name that another key has', async (t) => {
     const named = ['keys', 'create', '--plan', 'free', '--name']
     const { id } = await runJson(...named, 'Me')
@@ -196,6 +205,19 @@ t.test('the commands on keys', async (t) => {
       out: /only key of the account many so far/,
     })
     t.match(await create('Two', '--account', 'many'), { out: /shares one quota with 1 other key / })
+    const told = await create('Told', '--per-day', '900', '--expires', '2099-03-31')
+    t.match(
+      told.out,
+      /\n\nIts limits are 300 a minute and 900 a day\.\nIt ends at 2099-03-31 00:00:00Z, as that day begins\.\n/,
+    )
+    const capped = ['--account', 'capped', '--cap-per-day', '50', '--expires', '2099-03-31T12:00Z']
+    t.match(
+      (await create('Capped', ...capped)).out,
+      /at most 50 a day of its account\.\nIt ends at 2099-03-31 12:00:00Z\.\n/,
+    )
+    t.match(await run('keys', 'change', 'Told', '--expires', '2099-04-01'), {
+      out: /^It ends at 2099-04-01 00:00:00Z, as that day begins\.\n/,
+    })
     await create('Three')
     const moved = await run('keys', 'change', 'Three', '--account', 'many')
     t.match(moved.out, /^It shares one quota with 2 other keys of the account many\.\n\n/)
@@ -208,7 +230,7 @@ t.test('the commands on keys', async (t) => {
       out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
     })
     t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
-      out: /^Its limits are now 60 a minute and 1000 a day\.\n/,
+      out: /^Its limits are now 60 a minute and 1,000 a day\.\n/,
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
     t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
@@ -221,6 +243,9 @@ t.test('the commands on keys', async (t) => {
     const end = '20\\d\\d-\\d\\d-\\d\\d [\\d:]+Z'
     const first = await run('keys', 'rotate', 'Six', '--overlap', '2h')
     t.notMatch(first.out, 'The one before it')
+    const sixth = String((await runJson('keys', 'show', 'Six'))['id'])
+    const endsIt = `if others have it, tollgate keys rotate ${sixth} --overlap 0 ends it at once.`
+    t.match(first.out, endsIt)
     const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
     t.match(await run('keys', 'rotate', 'Six'), {
       out: `\nThe one before it works no longer: it would have worked until ${until}, but a key has two`,
@@ -233,20 +258,37 @@ t.test('the commands on keys', async (t) => {
 
   t.test('no answer about a key that is refused looks well', async (t) => {
     const { id } = await runJson('keys', 'create', '--plan', 'free', '--name', 'Banned')
-    await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve')
+    const note = ['--note', 'scrapes us']
+    await run('bans', 'set', 'Banned', '--for', '1h', '--by', 'Eve', ...note)
+    t.match(await run('bans', 'set', 'Banned', '--for', '1h', '--note', 'a\nb'), {
+      ...{ code: 1, out: /the note must be a line/ },
+    })
+    t.match(
+      (await run('audit', '--limit', '1')).out,
+      /Eve +\w+ +banned “Banned” until .*: scrapes us\n/,
+    )
     t.match((await run('keys', 'list')).out, /Banned +free +banned until 20\S+ [\d:]+Z \(in 1 h\) /)
     t.match(await runJson('keys', 'list', '--name', 'banned'), [{ bannedUntil: /Z$/ }])
     const shown = await run('keys', 'show', 'Banned')
     t.match(shown.out, /state: +banned until 20/)
     t.match(shown.out, /createdAt: +20\S+ \S+Z\n/)
     t.notMatch(shown.out, /\dT\d\d:/, 'one form of time')
-    t.match(shown.out, /why: +Eve has banned it, since 20/)
+    t.match(shown.out, /why: +Eve has banned it \(scrapes us\), since 20/)
     t.match(shown.out, /minute: +0 of 60 used \(plan free\), until 20/)
     const { out } = await run('quota', 'show', 'Banned')
-    t.match(out, /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: Eve has banned it, since/)
+    t.match(
+      out,
+      /^\w{12} \(Banned, plan free\): banned until 20.*\nWhy: Eve has banned it \(scrapes us\), since/,
+    )
     t.match(out, /WINDOW +LIMIT +USED +LEFT +RESET\nminute +60 +0 +0, banned +20/)
     t.match(await runJson('quota', 'show', 'Banned'), {
-      ...{ id, name: 'Banned', plan: 'free', offered: true, ban: { by: 'Eve' } },
+      ...{
+        id,
+        name: 'Banned',
+        plan: 'free',
+        offered: true,
+        ban: { by: 'Eve', note: 'scrapes us' },
+      },
     })
     for (const args of [
       ['quota', 'reset', 'Banned'],

@@ -7,7 +7,7 @@ import { start, token } from '../../support/operator.ts'
 t.test('a backend that takes nothing unsigned is judged by the gateway, which signs', async (t) => {
   const strict = () =>
     startUpstream(t, ({ url, headers }, response) => {
-      const isRefused = url === '/v1/pets' && headers[signatureHeader] === undefined
+      const isRefused = url === '/v1/pets' && headers['signature'] === undefined
       if (isRefused) response.setHeader(signatureHeader, signatureRefused)
       response.setHeader('content-type', 'application/json')
       response.writeHead(isRefused ? 403 : 200).end('{}')

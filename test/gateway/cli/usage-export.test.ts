@@ -47,3 +47,44 @@ t.test('usage export --month has all days of a calendar month, and no other', as
     })
   }
 })
+
+t.test('usage export has lines of one key or account alone, with names', async (t) => {
+  const { file, run, runJson } = await commandLine(t, 'file: $DIR/gateway.db')
+  const create = async (name: string, ...more: string[]) =>
+    String((await runJson('keys', 'create', '--plan', 'free', '--name', name, ...more))['id'])
+  const ofAcme = ['--account', 'acme']
+  const [ann, bo] = [await create('Ann', ...ofAcme), await create('Bo', ...ofAcme)]
+  const alone = await create('Al, one')
+  const day = Math.floor(Date.now() / dayMs) - 2
+  const figures = { ...noFigures(), requests: 2, points: 3 }
+  const row = { ...figures, plan: 'pro', routes: [] }
+  const keysOf = (...ids: string[]) => ids.map((key) => ({ ...figures, points: 1, key }))
+  const stores = await openStores(readConfig(file, {}).config.store)
+  const chunks = await packed([
+    { ...row, quota: 'account:acme', keys: keysOf(ann, bo) },
+    { ...row, quota: 'account:acme-2', keys: [] },
+    { ...row, quota: `key:${alone}`, keys: [] },
+  ])
+  await stores.ledger.close({ day, chunks })
+  await stores.close()
+  const date = new Date(day * dayMs).toISOString().slice(0, 10)
+  const whole = ['usage', 'export', '--from', date, '--to', date]
+  type Line = LedgerLine & Readonly<{ names: readonly string[] }>
+  const lines = async (...more: string[]) =>
+    ((await runJson(...whole, ...more)) as unknown as Line[]).map(({ id, names }) => [id, ...names])
+  const acme = `${date}:account:acme`
+  const own = [`${date}:key:${alone}`, 'Al, one']
+  t.strictSame(await lines(), [[acme, 'Ann', 'Bo'], [`${acme}-2`], own])
+  t.strictSame(await lines('--account', 'acme'), [[acme, 'Ann', 'Bo']])
+  t.strictSame(await lines('--account', 'acme', '--by', 'plan'), [[`${date}:plan:pro`]])
+  t.strictSame(await lines('--key', 'Ann'), [[`${acme}:key:${ann}`, 'Ann']])
+  t.strictSame(await lines('--key', alone), [own])
+  t.strictSame(await lines('--key', alone, '--account', 'acme'), [])
+  const { out } = await run(...whole, '--csv')
+  t.match(out, /^"id",.*,"beyond","names"\r\n.*,"Ann; Bo"\r\n.*,""\r\n.*,"Al, one"\n$/)
+  t.match((await run(...whole)).out, /\n\S+ +account:acme +pro .*\n.*\n\S+ +key:\w+ +Al, one +pro /)
+  t.match(await run(...whole, '--key', 'nobody'), { code: 1, out: /no key with the id or name/ })
+  t.match(await run(...whole, '--key', 'Ann', '--by', 'plan'), {
+    ...{ code: 2, out: 'tollgate: of a key, lines are by key or by route: leave out --by plan\n' },
+  })
+})

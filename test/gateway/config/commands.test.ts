@@ -77,7 +77,7 @@ t.test('a configuration comes from standard input as well', async (t) => {
     code: 2,
     out: /^standard input:1:1: the file has no setting "plams"; did you mean plans\?/,
   })
-  t.match(await check('#'.repeat(2 ** 20 + 1), '-'), { code: 2, out: /has 1048577 characters/ })
+  t.match(await check('#'.repeat(2 ** 20 + 1), '-'), { code: 2, out: /has 1,048,577 characters/ })
   const missing = await check('', '/nonexistent.yaml')
   t.match(missing, { code: 2, out: /\/nonexistent\.yaml can't be read: ENOENT/ })
   t.notMatch(missing.out, 'TOLLGATE_CONFIG', 'it was named')

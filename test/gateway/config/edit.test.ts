@@ -200,7 +200,7 @@ const changes: readonly (readonly [
     'b: 1\n',
     `a${'[0]'.repeat(20_000)}`,
     2,
-    /^"a[[0\]]+…" has 20001 levels; a place has at most 20$/,
+    /^"a[[0\]]+…" has 20,001 levels; a place has at most 20$/,
   ],
   ['a: 1\n', '__proto__.b', 2, 'a: 1\n__proto__: { b: 2 }\n'],
   ['a: 1\n', 'constructor', 2, 'a: 1\nconstructor: 2\n'],

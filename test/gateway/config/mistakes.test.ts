@@ -102,7 +102,7 @@ t.test('what can’t be read is a sentence', (t) => {
   for (const [file, sentence] of [
     [join(dir, 'folder'), /^the configuration .* can't be read: EISDIR/],
     [join(dir, 'nowhere.yaml'), /can't be read: ENOENT/],
-    [join(dir, 'huge.yaml'), /it has 2097152 bytes; at most 1048576 are allowed/],
+    [join(dir, 'huge.yaml'), /it has 2,097,152 bytes; at most 1,048,576 are allowed/],
   ] as const) {
     t.throws(() => loadConfig(file), { message: sentence })
   }

@@ -118,8 +118,8 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.strictSame(json(await ask('GET', `/admin/quota/${one.key.id}`))['grants'], [])
 
     for (const [body, status, sentence] of [
-      [{}, 400, /needs points/],
-      [{ note: 'x' }, 400, /needs points/],
+      [{}, 400, /at least one of perSecond, perMinute/],
+      [{ note: 'x' }, 400, /at least one of perSecond, perMinute/],
       [{ perDay: 0 }, 400, /whole number from 1/],
       [{ perMinute: 5 }, 400, /has no limit a minute: there is nothing to add to/],
     ] as const) {
@@ -135,7 +135,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const shown = await runCommand(['quota', 'show', one.key.id, '--config', file], {})
     const { out } = await runCommand(['keys', 'show', one.key.id, '--config', file], {})
     t.match(out, /day: +\d+ of 7,200 used \(plan daily: 200 \+ 7,000 granted\), until 20/)
-    t.match(shown.out, /GRANTED.*\n\S+ +7000 +- +eve +by hand/)
+    t.match(shown.out, /GRANTED.*\n\S+ +7,000 +- +eve +by hand/)
   })
 }
 

@@ -237,7 +237,7 @@ t.test('an end that can’t be gets a sentence and changes nothing', async (t) =
   t.match(set, { code: 0, out: /Its limits are now 600 a minute.*\nBy itself it ends: limits of/ })
   await gateway.key({ name: 'Other' })
   const list = await run('keys', 'list', '--temporary')
-  t.match(list, { code: 0, out: /UNTIL.*\n.*Acme .*600\/min +20/ })
+  t.match(list, { code: 0, out: /UNTIL.*\n.*Acme .*600 a minute +20/ })
   t.notMatch(list.out, 'Other')
   const listed = json(await ask('GET', '/admin/keys?temporary=true&limit=5'))
   t.match(listed, {

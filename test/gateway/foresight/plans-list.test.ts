@@ -80,3 +80,31 @@ for (const kind of ['embedded', 'redis'] as const) {
     },
   )
 }
+
+t.test('a limit that meters is told in one way, and kept by a preview of others', async (t) => {
+  const metered = { limit: 300, beyond: 'meter', upTo: '300%' } as const
+  const more = `plans: { pro: { perMinute: 60, perDay: ${JSON.stringify(metered)} } }`
+  const { ask, file, gateway } = await startAdmin(t, { thread: {}, more })
+  const { key } = await gateway.key({ plan: 'pro', limits: { perDay: { ...metered, limit: 50 } } })
+  const run = async (...words: string[]) =>
+    (await runCommand([...words, '--config', file], {})).stdout
+  const limits = { perMinute: 60, perDay: metered }
+  t.match(json(await ask('GET', '/admin/plans')), [{ name: 'pro', limits }])
+  t.match(await run('plans', 'list'), /^pro +60 a minute, 300 included, metered up to 900 a day /m)
+  t.match(await run('keys', 'list'), /50 included, metered up to 150 a day/)
+  t.match(
+    await run('keys', 'show', key.id),
+    /^day: +0 of 50 included, metered up to 150 \(its own/m,
+  )
+  t.match(await run('quota', 'show', key.id), /^day +50 included, metered up to 150 +0 +150 /m)
+
+  const preview = async (body: object) =>
+    json(await ask('POST', '/admin/plans/pro/preview', JSON.stringify(body)))
+  t.match(await preview({ perMinute: 40 }), { now: limits, then: { ...limits, perMinute: 40 } })
+  const raised = { ...metered, limit: 400 }
+  t.match(await preview({ perDay: raised }), { then: { perMinute: 60, perDay: raised } })
+  t.match(
+    await run('plans', 'preview', 'pro', '--per-day', '400..300%'),
+    /^pro 300 included, metered up to 900 → 400 included, metered up to 1,200 a day: /,
+  )
+})

@@ -90,7 +90,7 @@ t.test('beside them the gateway says what only it may say', async (t) => {
   await get('/v1/x')
   t.match(upstream.seen[0]?.headers, {
     ...{ 'x-tenant': 'acme', 'x-zone': '7', via: '1.1 tollgate' },
-    ...{ traceparent: /^00-/, 'x-gateway-signature': /./, 'x-caller-plan': 'free' },
+    ...{ traceparent: /^00-/, signature: /./, 'x-caller-plan': 'free' },
   })
 })
 

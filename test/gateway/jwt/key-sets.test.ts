@@ -128,7 +128,8 @@ t.test(
       'it isn’t a key set: an object with a list of keys': (response) => response.end('[]'),
       'it has 101 keys; at most 100 are allowed': (response) =>
         response.end(JSON.stringify({ keys: Array.from({ length: 101 }, () => first.jwk) })),
-      'it has over 1048576 bytes': (response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`),
+      'it has over 1,048,576 bytes': (response) =>
+        response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`),
     }
     for (const [failure, answer] of Object.entries(bad)) {
       server.set.answer = answer

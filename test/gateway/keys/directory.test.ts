@@ -182,7 +182,7 @@ t.test(
     const foreign = [newToken(newKeyId()), newToken(newKeyId())]
     const hex = Buffer.from(hashOf(foreign[1] ?? ''), 'base64url').toString('hex')
     const text = `token,sha256,plan\n${foreign[0]},,free\n,${hex},free\n`
-    await importKeys([text], { store: elsewhere, plans, clock: Date.now })
+    await importKeys([text], { store: elsewhere, plans, nowMs: Date.now() })
     await new Promise((resolve) => setImmediate(resolve))
     const found = foreign.map((token) => directory.look(token))
     t.notOk(

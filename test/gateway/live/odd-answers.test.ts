@@ -24,7 +24,7 @@ const plain = {
     },
   ],
   refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
-  targets: [{ upstream: 'animals', target: 'http://a', healthy: true }],
+  targets: [{ upstream: 'animals', target: 'http://a', healthy: true, sinceMs: 1, cause: '' }],
   routes: [{ route: '/v1/*', refused: 0, failed: 0, times: [1] }],
   isReachable: true,
   config: { hash: 'abc', sharedHash: 'abc', refuses: null },

@@ -36,6 +36,20 @@ t.test('the plugin in an app of somebody else', async (t) => {
   t.equal((await app.inject({ url: '/v1/pets', headers })).statusCode, 200, 'and forwards its own')
 })
 
+t.test('a handler reads the standing that the headers tell, and nothing beside it', async (t) => {
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.get('/mine', mine, ({ tollgate }) => tollgate?.standing ?? 'unlimited')
+  })
+  const { headers } = await key()
+  const answer = await app.inject({ url: '/mine', headers })
+  const of = (name: string): number => Number(answer.headers[`x-ratelimit-${name}`])
+  t.strictSame(answer.json(), { limit: 60, remaining: 59, reset: of('reset') })
+  t.equal(of('remaining'), 59)
+  const free = await key({ limits: { perMinute: 'unlimited', perDay: 'unlimited' } })
+  t.equal((await app.inject({ url: '/mine', headers: free.headers })).body, 'unlimited')
+})
+
 t.test('the plugin alone guards the routes of an app, and counts them', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const config = {
@@ -73,6 +87,37 @@ t.test('the plugin alone guards the routes of an app, and counts them', async (t
     /^plans\.free\.perMinute must be a whole number above 0 or "unlimited", got 0$/,
   )
 })
+
+t.test(
+  'to guard a route by the minute, an app needs a plan of a minute, and no routes',
+  async (t) => {
+    const file = join(
+      folderOf(t, { 'app.yaml': 'plans: { free: { perMinute: 2 } }\n' }),
+      'app.yaml',
+    )
+    for (const config of [{ plans: { free: { perMinute: 2 } } }, file]) {
+      const app = Fastify()
+      t.teardown(() => app.close())
+      const stores = await openStores({
+        ...configOf({ plans: { free: { perDay: 1 } } }).store,
+        file: ':memory:',
+      })
+      t.teardown(() => stores.close())
+      await app.register(tollgate, { config, stores })
+      app.get('/mine', mine, serve)
+      const { key } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
+      const headers = { authorization: `Bearer ${key}` }
+      const statuses: number[] = []
+      for (let i = 0; i < 3; i++)
+        statuses.push((await app.inject({ url: '/mine', headers })).statusCode)
+      t.strictSame(statuses, [200, 200, 429])
+      t.match((await app.inject({ url: '/v1/quota', headers })).json(), {
+        minute: { limit: 2 },
+        day: null,
+      })
+    }
+  },
+)
 
 t.test('a route that asks to be guarded is, however Tollgate is registered', async (t) => {
   const sibling = async (scope: FastifyInstance): Promise<void> => {
@@ -258,6 +303,86 @@ t.test('in CommonJS, and where it is imported after the app was made', async (t)
     stdio: 'pipe',
   })
   t.equal(output, '500 500 401 500 200\n401 401 401 500 200\n', 'first late, then early')
+})
+
+t.test('an app’s log names the caller, its plan and the code of a refusal', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const stream = { write: (text: string) => void lines.push(json(text)) }
+  const app = Fastify({ logger: { level: 'info', stream } })
+  t.teardown(() => app.close())
+  const config = { plans: { free: { perMinute: 2 } }, store: { file: ':memory:' } }
+  await app.register(tollgate, { config })
+  app.get('/mine', mine, (request) => {
+    request.log.info('in the handler')
+    throw new Error('thrown')
+  })
+  app.get('/open', serve)
+  const { key, id } = await app.tollgate.keys.create({ name: 'Me', plan: 'free' })
+  const headers = { authorization: `Bearer ${key}` }
+  const linesOf = async (url: string, with_ = {}): Promise<unknown[]> => {
+    lines.length = 0
+    await app.inject({ url, headers: with_ })
+    return lines.map(({ msg, key, plan, code }) => ({ msg, key, plan, code }))
+  }
+  const incoming = { msg: 'incoming request' }
+  const about = { key: id, plan: 'free' }
+  const done = 'request completed'
+  const served = [...['in the handler', 'thrown', done].map((msg) => ({ ...about, msg }))]
+  t.match(await linesOf('/mine', headers), [incoming, ...served])
+  await linesOf('/mine', headers)
+  const full = { ...about, msg: done, code: 'rate_limit_exceeded' }
+  t.match(await linesOf('/mine', headers), [incoming, full])
+  t.match(await linesOf('/mine'), [
+    incoming,
+    { msg: done, key: undefined, code: 'missing_api_key' },
+  ])
+  t.match(await linesOf('/open'), [incoming, { msg: done, key: undefined, code: undefined }])
+  await app.tollgate.keys.disable('Me')
+  t.match(await linesOf('/mine', headers), [incoming, { ...about, code: 'invalid_api_key' }])
+})
+
+t.test('the points of a handler that has failed come back to the day, and no others', async (t) => {
+  const { app, key } = await startApp(t, async (app, options) => {
+    await app.register(tollgate, options)
+    app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) =>
+      reply.code(error.statusCode ?? 500).send({ mine: error.message }),
+    )
+    app.get('/answer/:status', { config: { tollgate: true, cost: 2 } }, (request, reply) =>
+      reply.code(Number((request.params as { status: string }).status)).send('ok'),
+    )
+    app.get('/throw/:status', { config: { tollgate: true, cost: 2 } }, ({ params }) => {
+      const { status } = params as { status: string }
+      throw Object.assign(new Error('thrown'), status !== 'none' && { statusCode: Number(status) })
+    })
+    const cost = { estimate: 2, from: 'answer' } as const
+    app.get('/settled', { config: { tollgate: true, cost } }, ({ tollgate }, reply) => {
+      tollgate?.settle(3)
+      return reply.code(503).send('not now')
+    })
+  })
+  const { headers } = await key()
+  let sum = 0
+  for (const [url, status, cost] of [
+    ['/answer/200', 200, 2],
+    ['/answer/404', 404, 2],
+    ['/answer/500', 500, 2],
+    ['/answer/501', 501, 2],
+    ['/answer/502', 502, 0],
+    ['/answer/503', 503, 0],
+    ['/answer/504', 504, 0],
+    ['/answer/505', 505, 2],
+    ['/throw/none', 500, 0],
+    ['/throw/507', 507, 0],
+    // What a caller does wrong isn't for nothing because the app throws it.
+    ['/throw/404', 404, 2],
+    ['/settled', 503, 0],
+  ] as const) {
+    t.equal((await app.inject({ url, headers })).statusCode, status, url)
+    sum += cost
+    const { day, minute } = (await app.inject({ url: '/v1/quota', headers })).json()
+    t.equal(day.remaining, 1_000 - sum, url)
+    t.ok(minute.remaining <= 58, 'a minute gets none back')
+  }
 })
 
 t.test('a handler tells what its request has cost', async (t) => {

@@ -134,7 +134,7 @@ t.test('a mistake says what is wrong, has a code, and changes nothing', async (t
   await wrong(keys.change(id, {}), 'invalid_request', /no change was given/)
   await wrong(bans.set(id, { for: 'long' }), 'invalid_request', /for must be a duration/)
   await wrong(bans.lift(id), 'not_found', /isn’t banned/)
-  await wrong(quotas.grant(id, {}), 'invalid_request', /needs points/)
+  await wrong(quotas.grant(id, {}), 'invalid_request', /give at least one of perSecond, perMinute/)
   await keys.revoke(id)
   await wrong(keys.rotate(id), 'conflict', /revoked/)
 })

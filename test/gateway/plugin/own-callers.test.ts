@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import type { FindCaller, OwnCaller } from '../../../gateway/index.ts'
 import { tollgate, type TollgateOptions } from '../../../gateway/plugin.ts'
+import { mine } from '../../support/plugin.ts'
 import { signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
 import { ofToken, plans, startOwnCallers } from '../../support/own-callers.ts'
 import { until } from '../../support/until.ts'
@@ -17,7 +18,13 @@ t.test('a caller that an app knows is let in, with a record that goes by its id'
   const answer = await ask('secret')
   t.match(answer, { statusCode: 200, headers: { 'x-ratelimit-limit': '7' } })
   const { id } = answer.json<{ id: string }>()
-  t.match(answer.json(), { id: /^\w{12}$/, name: 'Ada', plan: 'pro', account: 'acme' })
+  t.match(answer.json(), {
+    id: /^\w{12}$/,
+    subject: 'user-42',
+    name: 'Ada',
+    plan: 'pro',
+    account: 'acme',
+  })
   t.match((await ask('secret', '/v1/quota')).json(), { plan: 'pro', minute: { remaining: 6 } })
   const record = { id, kind: 'app', issuer: 'the app', subject: 'user-42', name: 'Ada' }
   t.match(await operations.keys.show('user-42'), {
@@ -29,6 +36,41 @@ t.test('a caller that an app knows is let in, with a record that goes by its id'
   await operations.bans.set('user-42', { for: '1h' })
   t.equal((await ask('secret')).statusCode, 429)
   t.strictSame(asked, ['secret'], 'its answer is remembered')
+})
+
+t.test('a handler has the id and the data that the app gave, or the claims of a JWT', async (t) => {
+  const key = signingKey('ES256')
+  const server = await startKeyServer(t, [key])
+  const jwt = { issuer: 'https://login.example/', audience: 'https://api.example', plan: 'free' }
+  const data = { secret: 'of Ada', ask: () => 'a function' }
+  const { app, ask, asked, operations } = await startOwnCallers(t, {
+    callers: (token) => (token === 'ada' ? { id: 'user-42', plan: 'pro', data } : null),
+    more: { jwt: [{ ...jwt, keys: server.url }] },
+  })
+  const seen: { subject: string | undefined; data: unknown }[] = []
+  app.get('/seen', mine, ({ tollgate }) => {
+    const { subject, data } = tollgate?.caller ?? {}
+    seen.push({ subject, data })
+    return 'ok'
+  })
+  for (let i = 0; i < 2; i++) t.equal((await ask('ada', '/seen')).statusCode, 200)
+  t.equal(asked.length, 1)
+  for (const each of seen) {
+    t.equal(each.subject, 'user-42')
+    t.equal(each.data, data, 'it is the same as long as it is remembered')
+  }
+  await operations.keys.change('user-42', { note: 'seen' })
+  t.equal((await ask('ada', '/seen')).statusCode, 200)
+  t.equal(seen.at(-1)?.data, data, 'a change of its record leaves it as it is')
+  t.notMatch(JSON.stringify([await ask('ada'), await operations.keys.show('user-42')]), 'of Ada')
+  const token = tokenOf(key, { claims: { sub: 'bob', roles: ['admin'] } })
+  t.equal((await ask(token, '/seen')).statusCode, 200)
+  const claims = seen.at(-1)?.data as { roles: string[] }
+  t.match(seen.at(-1), { subject: 'bob', data: { sub: 'bob', roles: ['admin'] } })
+  t.throws(() => claims.roles.push('owner'), TypeError, 'claims are frozen')
+  const { key: own } = await operations.keys.create({ name: 'Me', plan: 'free' })
+  t.equal((await ask(own, '/seen')).statusCode, 200)
+  t.strictSame(seen.at(-1), { subject: undefined, data: undefined })
 })
 
 t.test('an answer counts for a minute, or as long as cacheFor says', async (t) => {
@@ -69,8 +111,12 @@ t.test('an answer counts for a minute, or as long as cacheFor says', async (t) =
 t.test('one whom nobody knows gets 401, and is asked about again', async (t) => {
   const known = new Set<string>()
   const { ask, asked, statusOf, operations } = await startOwnCallers(t, {
-    callers: (token) => (known.has(token) ? { id: token, plan: 'free' } : undefined),
+    callers: (token) => {
+      if (known.has(token)) return { id: token, plan: 'free' }
+      return token === 'null' ? null : undefined
+    },
   })
+  t.equal((await ask('null')).json().code, 'invalid_api_key', 'as libraries of tables say it')
   const answer = await ask('late')
   t.match(answer, { statusCode: 401, headers: { 'www-authenticate': /invalid_token/ } })
   t.match(answer.json(), { code: 'invalid_api_key', message: 'The API key is not valid.' })
@@ -78,7 +124,7 @@ t.test('one whom nobody knows gets 401, and is asked about again', async (t) => 
   t.match(await operations.explain(id), { answers: [{ sentence: 'No key has this token.' }] })
   known.add('late')
   t.equal(await statusOf('late'), 200)
-  t.strictSame(asked, ['late', 'late'])
+  t.strictSame(asked, ['null', 'late', 'late'])
 })
 
 t.test(
@@ -113,8 +159,7 @@ t.test(
         },
         /at once/,
       ],
-      text: [() => 'ada', /must give undefined, or .* It gave string/],
-      nothing: [() => null, /It gave null/],
+      text: [() => 'ada', /must give undefined or null, or .* It gave string/],
       noPlan: [() => ({ id: 'ada' }), /It gave { id: string }/],
       number: [() => ({ id: 42, plan: 'free' }), /It gave { id: number, plan: string }/],
       long: [() => ({ id: 'x'.repeat(256), plan: 'free' }), /an id has 1 to 255 characters/],

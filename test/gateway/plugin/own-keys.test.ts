@@ -28,10 +28,23 @@ t.test('an app finds the key of a request in its own way', async (t) => {
   t.match(await ask(`/mine?key=${key}`), { statusCode: 200, body: 'OPEN' })
   const header = { authorization: `Bearer ${key}` }
   t.match((await ask('/mine', header)).json(), { code: 'missing_api_key' }, 'and in no other')
-  t.match((await ask('/mine?key=a%20b')).json(), { code: 'invalid_api_key' })
+  t.equal((await ask('/mine')).json().message, 'Send your API key.', 'and nobody is sent elsewhere')
+  const malformed = { code: 'invalid_api_key', message: 'Write your API key alone.' }
+  t.match((await ask('/mine?key=a%20b')).json(), malformed)
   t.match((await ask(`/mine?key=${'x'.repeat(513)}`)).json(), { code: 'invalid_api_key' })
   t.match((await ask(`/v1/quota?key=${key}`)).json(), { plan: 'free' })
 })
+
+t.test(
+  'a refusal names the header that an own way reads, if the configuration has it',
+  async (t) => {
+    const keyOf: TollgateOptions['keyOf'] = ({ headers }) => headers['x-tenant-key']?.toString()
+    const { ask } = await start(t, { keyOf }, { keys: { from: ['authorization', 'x-tenant-key'] } })
+    t.match((await ask('/mine')).json(), {
+      message: 'Send your API key: "X-Tenant-Key: <API_KEY>".',
+    })
+  },
+)
 
 t.test('a way that fails is 503 and a line in the log, and counts against nobody', async (t) => {
   const { ask, app, log } = await start(t, {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { inForceText, toldApart } from '../../../gateway/front/fleet/in-force.ts'
+import { fleetView } from '../../../gateway/office/fleet/view.ts'
 import { differenceReporter } from '../../../gateway/office/fleet/differences.ts'
 import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { OwnMember } from '../../../gateway/front/fleet/own-member.ts'
@@ -193,6 +194,10 @@ t.test('one sentence says which configurations are in force', (t) => {
   const [a, b] = ['529981b2c0aa', '1c0f77d2e4ab']
   t.equal(text(), 'No gateway tells of its configuration.')
   t.equal(text(member('x', a, 1)), 'The gateway goes by 5299…')
+  const summary = (...members: SeenMember[]) => fleetView({ nowMs: 0, members, silent: 0 }).summary
+  t.equal(summary(), 'No gateway tells of its configuration.')
+  t.equal(summary(member('x', a, 1)), 'The gateway goes by 5299…', 'a sentence has one end')
+  t.match(summary(member('x', a, 1), member('x', b, 1, refusal)), /\)\.$/)
   t.equal(text(member('x', a, 1), member('y', a, 9)), 'All 2 gateways go by 5299…')
   t.equal(
     text(member('g-1', a, 12), member('g-2', a, 11), member('g-3', b, 300, refusal)),

@@ -11,6 +11,7 @@ import { usage } from '../../../gateway/front/counts/usage.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
+import { unavailable } from '../../../gateway/front/stores/redis/answer.ts'
 import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { keyedScript } from '../../../gateway/front/stores/redis/script.ts'
@@ -285,4 +286,15 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
     t.ok(calls > 0 && calls <= 90, `${calls} calls for 5,000 names, with their tallies`)
     t.ok(decided > 0, `${decided} decisions meanwhile`)
   }
+})
+
+t.test('an error that speaks of the options of ioredis says what it means', (t) => {
+  for (const what of ["Stream isn't writeable", "Cluster isn't ready"]) {
+    const cause = new Error(`${what} and enableOfflineQueue options is false`)
+    t.match(unavailable(cause), {
+      message: 'the Redis of the configuration (store.redis) is out of reach',
+      cause,
+    })
+  }
+  t.end()
 })

@@ -137,6 +137,10 @@ t.test('descriptions that can’t be followed are refused', (t) => {
     [`{ ${to}, steps: [50, 20] }`, /steps\[1\] must be above/],
     [`{ ${to}, steps: [10, 101] }`, /a percentage above 0 and up to 100/],
     [`{ ${to}, steps: [0] }`, /a percentage above 0/],
+    [`{ ${to}, steps: [0%] }`, /a percentage above 0 and up to 100, such as 10%, got "0%"/],
+    [`{ ${to}, steps: [101%] }`, /a percentage above 0 and up to 100/],
+    [`{ ${to}, steps: [10%, 9%] }`, /steps\[1\] must be above the step before, which is 10%/],
+    [`{ ${to}, every: 5m, for: 5m }`, /swap\.for is the same setting as every: write one of them/],
     [`{ ${to}, steps: [] }`, /a list of at most 20 rising percentages/],
     [
       `{ ${to}, steps: [${Array.from({ length: 21 }, (_, i) => i + 1).join()}] }`,
@@ -162,6 +166,7 @@ t.test('another description is another swap', (t) => {
   }
   const name = nameOf('{ to: ["http://b.test"] }')
   t.equal(nameOf('{ to: [ { url: "http://b.test" } ], every: 5m }'), name, 'however it is written')
+  t.equal(nameOf('{ to: ["http://b.test"], steps: [1%, 10, 50.0%], for: 5m }'), name)
   t.not(nameOf('{ to: ["http://b.test"], every: 6m }'), name)
   t.end()
 })

@@ -28,7 +28,14 @@ t.test('swap status --wait ends with the swap, and says by its exit code how', a
   t.equal(code, 0)
   t.match(JSON.parse(stdout), { animals: { state: 'all' } })
   t.match(await status('animals', '--wait'), { code: 0, out: /^All callers of animals go to/ })
+  const guarded = await status('--wait', '--guard', '1ms')
+  t.match(guarded, { code: 0, out: /^All callers of animals go to/ }, 'the time is over')
+  const guarding = status('--wait', '1ms', '--guard', '1h')
+  await pause(200)
   await act('back')
+  t.match(await guarding, { code: 1, out: /are at .* again/ }, 'it went back after the last step')
+  const alone = { code: 2, out: 'tollgate: --guard needs --wait\n' }
+  t.match(await status('--guard', '1h'), alone)
   t.match(await status('--wait'), { code: 1, out: /are at .* again/ })
   t.match(await status(), { code: 0 }, 'a look is no verdict')
 

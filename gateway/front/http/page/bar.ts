@@ -1,5 +1,6 @@
 import { count } from './format.ts'
 import { html, type Child } from './html.ts'
+import { meteredText } from './windows.ts'
 import { timeOfSeconds } from './time.ts'
 
 /**
@@ -19,11 +20,11 @@ export type ShownWindow = Readonly<{
 export function bar(name: string, window: ShownWindow | null): Child {
   if (!window) return html`<div class="bar"><span>${name}: no limit</span></div>`
   const { reset } = window
-  const { used, most, beyond } = useOf(window)
+  const { used, most, said } = useOf(window)
   return html`
     <div class=${`bar ${levelOf(used, most)}`}>
       <span>
-        ${`${name}: ${count(used)} of ${count(most)} used${beyond} `}
+        ${`${name}: ${count(used)} of ${said} `}
         <span class="quiet">until ${timeOfSeconds(reset)}</span>
       </span>
       ${meter(name, used, most)}
@@ -31,17 +32,15 @@ export function bar(name: string, window: ShownWindow | null): Child {
   `
 }
 
-/** The points used of those that are included, and how far they may go beyond, in words. */
+/** The points used of those that are included, and these in words. */
 function useOf({ limit, remaining, used, included, beyond = 0 }: ShownWindow) {
   if (included === undefined) {
     const most = limit ?? 0
-    return { used: used ?? most - (remaining ?? 0), most, beyond: '' }
+    return { used: used ?? most - (remaining ?? 0), most, said: `${count(most)} used` }
   }
-  const bound = limit === null ? 'without end' : `up to ${count(limit)}`
-  const metered = beyond > 0 ? `${count(beyond)} beyond, ` : 'more is '
   // A caller isn't told what it has used where nothing refuses it.
   const some = used ?? (limit === null ? included + beyond : limit - (remaining ?? 0))
-  return { used: some, most: included, beyond: `, ${metered}metered ${bound}` }
+  return { used: some, most: included, said: meteredText(included, limit) }
 }
 
 /** The same for a table's cell. */

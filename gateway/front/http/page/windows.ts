@@ -42,7 +42,7 @@ export function windowsWhere(isNeeded: (window: PageWindow) => boolean): readonl
 export type Limit = number | 'unlimited' | MeteredLimit | null | undefined
 
 /** Points that are included, and how far one may go beyond. */
-type MeteredLimit = Readonly<{ limit: number; upTo: string }>
+type MeteredLimit = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
 
 export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit }>
 
@@ -53,8 +53,21 @@ export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean 
 export function limitText(limit: Limit): string {
   if (typeof limit === 'number') return count(limit)
   if (typeof limit !== 'object' || limit === null) return 'unlimited'
-  const most = limit.upTo === 'unlimited' ? 'without end' : `up to ${limit.upTo}`
-  return `${count(limit.limit)}, then metered ${most},`
+  return meteredText(limit.limit, mostOf(limit))
+}
+
+/** Points that are included, and the last ones that are metered; `null`: without a limit. */
+export function meteredText(included: number, most: number | null = null): string {
+  const bound = most === null ? 'without limit' : `up to ${count(most)}`
+  return `${count(included)} included, metered ${bound}`
+}
+
+/** The last points of a limit, which refuses more; `null`: it refuses none. */
+export function mostOf(limit: Limit): number | null {
+  if (typeof limit === 'number') return limit
+  if (typeof limit !== 'object' || limit === null || limit.upTo === 'unlimited') return null
+  const thousandths = Math.round(Number.parseFloat(limit.upTo) * 1_000)
+  return Math.floor((limit.limit * thousandths) / 100_000)
 }
 
 /** Limits in words, such as "60 a minute, 1,000 a day", without those that are left out. */

@@ -1,8 +1,7 @@
-import { count } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { requestsText } from '../../http/page/parts.ts'
 import type { LimitName } from '../../../../shared/windows.ts'
-import { limitsText, limitText } from '../../http/page/windows.ts'
+import { limitsText, limitText, meteredText } from '../../http/page/windows.ts'
 import { allWindowsIn, beginnings, haveOperations, windowsIn } from './plan-windows.ts'
 import type { Terms } from '../terms.ts'
 
@@ -49,9 +48,7 @@ export function plansView(terms: Terms): Child {
 function boundText(limits: Plan['limits'], included: number | undefined, name: LimitName): string {
   if (!limits) return 'agreed'
   if (included === undefined) return limitText(limits[name])
-  const most = limits[name]
-  const bound = typeof most === 'number' ? `up to ${count(most)}` : 'without end'
-  return `${count(included)}, then metered ${bound}`
+  return meteredText(included, limits[name])
 }
 
 type Plan = Terms['plans'][number]

@@ -28,7 +28,7 @@ export function SampleView({ call, reader: { language, speak } }: SampleProps) {
         <${CopyButton} text=${sample} label=${`Copy as ${language}`} />
         <span class="quiet"
           >Your key isn’t in it: put it into the variable <code>KEY</code> of the environment. A
-          program has one gate for all its calls: after a 429, none asks before
+          program has one gate for all its calls: after a 429, none asks before${' '}
           <code>Retry-After</code> has passed.</span
         >
       </p>

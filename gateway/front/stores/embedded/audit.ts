@@ -3,8 +3,8 @@ import { breathe } from '../../../../shared/breathe.ts'
 import {
   auditEntriesFrom,
   auditText,
-  isAsked,
   rememberedEntries,
+  takerFor,
   type AuditEntry,
   type AuditStore,
 } from '../../records/audit-store.ts'
@@ -47,6 +47,7 @@ export function embeddedAudit(database: Database): AuditStore {
     async list(query) {
       const { subject = '' } = query
       const rowsOf = query.subject === undefined ? newest : newestOf
+      const takes = takerFor(query)
       const entries: AuditEntry[] = []
       for (let end = Number.MAX_SAFE_INTEGER; ;) {
         const rows = answerOf(() => rowsOf.all({ end, subject }))
@@ -54,7 +55,7 @@ export function embeddedAudit(database: Database): AuditStore {
           const [entry] = auditEntriesFrom(text)
           if (!entry) continue
           if (entry.atMs < query.fromMs) return entries
-          if (isAsked(entry, query) && entries.push(entry) === query.limit) return entries
+          if (takes(entry) && entries.push(entry) === query.limit) return entries
         }
         if (rows.length < pageSize) return entries
         end = rows.at(-1)?.seq ?? 0

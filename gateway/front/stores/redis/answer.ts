@@ -1,6 +1,6 @@
 import { StoreDamaged, StoreUnavailable } from '../../../../shared/store-errors.ts'
 
-/** ioredis' own sentence for this error speaks of its options. */
+/** ioredis' own sentences for these errors speak of its options. */
 const gaveUp = 'the Redis of the configuration (store.redis) is out of reach'
 
 /** Gives Redis' answer to a command; rejects with `StoreUnavailable` if Redis can't be asked. */
@@ -26,7 +26,8 @@ export function unavailable(error: unknown, name?: string): Error {
   if (!(error instanceof Error)) return new StoreUnavailable(String(error))
   if (error instanceof StoreUnavailable || error instanceof StoreDamaged) return error
   if (isOfNames(error)) return isOfValue(error) ? damaged(error, name) : error
-  const message = error.name === 'MaxRetriesPerRequestError' ? gaveUp : error.message
+  const isOfOptions = /MaxRetriesPerRequestError|enableOfflineQueue/.test(String(error))
+  const message = isOfOptions ? gaveUp : error.message
   return new StoreUnavailable(message, { cause: error })
 }
 

@@ -2,8 +2,8 @@ import { breathe } from '../../../../shared/breathe.ts'
 import {
   auditEntriesFrom,
   auditText,
-  isAsked,
   rememberedEntries,
+  takerFor,
   type AuditEntry,
   type AuditStore,
 } from '../../records/audit-store.ts'
@@ -25,6 +25,7 @@ export function redisAudit(connection: Connection, prefix: string): AuditStore {
     },
 
     async list(query) {
+      const takes = takerFor(query)
       const entries: AuditEntry[] = []
       let end = '+'
       for (;;) {
@@ -33,7 +34,7 @@ export function redisAudit(connection: Connection, prefix: string): AuditStore {
           const [entry] = auditEntriesFrom(fields[1])
           if (!entry) continue
           if (entry.atMs < query.fromMs) return entries
-          if (isAsked(entry, query) && entries.push(entry) === query.limit) return entries
+          if (takes(entry) && entries.push(entry) === query.limit) return entries
         }
         if (page.length < pageSize) return entries
         end = `(${page.at(-1)?.[0]}`

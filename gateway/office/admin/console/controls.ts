@@ -46,8 +46,10 @@ export function planField(
       >Plan
       <select
         name="plan"
+        required
         onChange=${(event: Event) => choose?.((event.target as HTMLSelectElement).value)}
       >
+        ${selected !== undefined && !plans.some(({ name }) => name === selected) && html`<option value="" selected></option>`}
         ${plans.map(({ name }) => html`<option value=${name} selected=${name === selected}>${name}</option>`)}
       </select>
     </label>

@@ -2,12 +2,16 @@ import type { LimitName } from '../../../../shared/windows.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { windows, type LimitsByName } from '../../../front/http/page/windows.ts'
 import { fieldText } from './controls.ts'
+import { limitFrom, writtenLimit } from './written-limit.ts'
+
+/** The forms of a limit in a field. */
+const forms = 'a number, unlimited, or of days and months 1000..300%, which meters up to 3,000'
 
 /** The members of a key that are limits by windows, and a plan itself, with the words above their fields. */
 const legends = {
-  limits: 'Limits, if not as the plan says: a number, or unlimited',
+  limits: `Custom limits (override the plan): ${forms}`,
   cap: 'Cap: the most that this key alone may use of its account',
-  plan: 'Limits: a number, or unlimited; without any, each key brings its own',
+  plan: `Limits: ${forms}; without any, they are set per key`,
 }
 
 /** A field for the limit of each window. */
@@ -22,7 +26,7 @@ export function limitFields(of: keyof typeof legends, limits: LimitsByName = {})
             <input
               class="short"
               name=${`${of}.${limit}`}
-              defaultValue=${limits[limit] ?? ''}
+              defaultValue=${writtenLimit(limits[limit])}
               autocomplete="off"
             />
           </label>
@@ -40,12 +44,13 @@ export function limitsIn(
   form: FormData,
   of: keyof typeof legends,
   before: LimitsByName = {},
-): Partial<Record<typeof of, Readonly<Partial<Record<LimitName, number | string | null>>>>> {
+): Partial<Record<typeof of, Readonly<Partial<Record<LimitName, unknown>>>>> {
   const changed = windows.flatMap(({ limit }) => {
     const name = `${of}.${limit}`
     const text = fieldText(form, name)
-    const value = text === '' ? null : /^\d+$/.test(text) ? Number(text) : text
-    return form.has(name) && value !== (before[limit] ?? null) ? [[limit, value] as const] : []
+    const isChanged = form.has(name) && text !== writtenLimit(before[limit])
+    const value = text === '' ? null : (limitFrom(text) ?? text)
+    return isChanged ? [[limit, value] as const] : []
   })
   return changed.length > 0 ? { [of]: Object.fromEntries(changed) } : {}
 }

@@ -33,6 +33,11 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
       }
     },
   })
+  counter(registry, 'tollgate_signatures_withheld_total', {
+    help: 'Requests with a signature that could be taken for the gateway’s, which was not forwarded',
+    labels: [],
+    read: () => [[meters.signaturesWithheld]],
+  })
   histogram(registry, 'tollgate_own_duration_seconds', {
     help: 'From a request’s headers until it was sent on, or refused',
     read: () => [[meters.own]],

@@ -16,7 +16,7 @@ ${branches}
 }
 
 _tollgate() {
-  local place=tollgate option= word file i
+  local place=tollgate option= word other i
   local current=\${COMP_WORDS[COMP_CWORD]}
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
@@ -33,7 +33,11 @@ _tollgate() {
   while IFS= read -r word; do
     if [[ $word == :file ]]; then
       compopt -o filenames 2> /dev/null
-      while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$current")
+      while IFS= read -r other; do COMPREPLY+=("$other"); done < <(compgen -f -- "$current")
+    elif [[ $word == :plan ]]; then
+      while IFS= read -r other; do
+        if [[ $other == "$current"* ]]; then COMPREPLY+=("$other"); fi
+      done < <("\${COMP_WORDS[0]}" completion plans 2> /dev/null)
     elif [[ $word == "$current"* ]]; then COMPREPLY+=("$word")
     fi
   done < <(_tollgate_at "$place\${option:+ $option}")

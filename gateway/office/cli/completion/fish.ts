@@ -46,6 +46,8 @@ function __tollgate
     for offer in (__tollgate_at $place $option)
         if test "$offer" = :file
             printf '%s\\n' $beginning(__fish_complete_path $current)
+        else if test "$offer" = :plan
+            printf '%s\\n' $beginning($before[1] completion plans 2> /dev/null)
         else
             printf '%s\\n' $beginning$offer
         end

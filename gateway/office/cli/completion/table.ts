@@ -4,8 +4,11 @@ import { argumentsOf, commonOptions, optionsOf, type Option } from '../options.t
 /** A word that a shell may offer, with the help that zsh and fish show beside it. */
 export type Offer = Readonly<{ word: string; help: string }>
 
-/** The offer that stands for all files. */
-const anyFile: Offer = { word: ':file', help: '' }
+/** Values that shells find by themselves, by the word for the value in help: files, and the plans of the configuration. */
+const found: Readonly<Record<string, Offer>> = {
+  FILE: { word: ':file', help: '' },
+  PLAN: { word: ':plan', help: '' },
+}
 
 /**
  * All that shells offer, by places. A place is the words of a command or of its beginning, such as `tollgate keys`, or these
@@ -81,6 +84,7 @@ function valuesOf({
   value?: string | undefined
   words?: readonly string[] | undefined
 }>): readonly Offer[] {
-  if (value === 'FILE') return [anyFile]
+  const byShell = found[value ?? '']
+  if (byShell) return [byShell]
   return words.map((each) => ({ word: each, help: '' }))
 }

@@ -35,6 +35,9 @@ _tollgate() {
     offers=("\${(@)offers:#:file}")
     _files
   fi
+  if (( \${offers[(I):plan]} )); then
+    offers=("\${(@)offers:#:plan}" \${(f)"$("$words[1]" completion plans 2> /dev/null)"})
+  fi
   _describe -V tollgate offers
 }
 

@@ -1,3 +1,5 @@
+import { isMap } from 'yaml'
+import { nearest } from '../../../../shared/near.ts'
 import { nameOf } from '../check.ts'
 import { completed } from '../defaults.ts'
 import type { ConfigDocument } from '../document.ts'
@@ -14,7 +16,7 @@ import { costRemarks, digitRemarks, limitRemarks, planRemarks, shadowRemarks } f
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
-import { section, type Quote, type Remark, type Section } from './remarks.ts'
+import { mistake, section, type Quote, type Remark, type Section } from './remarks.ts'
 import { banRemarks, stopRemarks, workerRemarks } from './times.ts'
 import { operationRemarks, restrictionRemarks } from './restrictions.ts'
 import {
@@ -30,6 +32,8 @@ export type World = Readonly<{
   files: NamedFiles | undefined
   /** Whether operators have a token. */
   adminToken: boolean
+  /** Whether it is of a gateway, and must have `routes`. */
+  needsRoutes: boolean
 }>
 
 /**
@@ -53,7 +57,11 @@ export function contradictionsIn(
     isWarning,
   })
   const entries = entriesIn(file)
-  const ofRoutes = [...routeRemarks(file, entries, quote)].map(at)
+  const hasRoutes = Object.keys(written).some((name) => nearest(name, ['routes']))
+  const isRouteless = world.needsRoutes && isMap(document.root) && !hasRoutes
+  const ofRoutes = [
+    ...(isRouteless ? [mistake(['routes'], 'is missing')] : routeRemarks(file, entries, quote)),
+  ].map(at)
   const areRoutesSound = !document.places.hasOneIn(
     ['routes'],
     [...others, ...ofRoutes.map(({ offset }) => offset)],
@@ -62,7 +70,7 @@ export function contradictionsIn(
   const remarks = [
     ...addressRemarks(file, written, quote, world.adminToken),
     ...workerRemarks(file),
-    ...planRemarks(file, Object.keys(fileSchema.properties)),
+    ...planRemarks(written, Object.keys(fileSchema.properties)),
     ...digitRemarks(file, quote),
     ...limitRemarks(file, quote),
     ...operationRemarks(file),

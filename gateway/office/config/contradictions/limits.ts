@@ -1,5 +1,6 @@
 import { isUpTo, limitFrom, mostLimit } from '../../../front/limits/limit-settings.ts'
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
+import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
 import { planSections } from './entries.ts'
 import {
@@ -56,7 +57,7 @@ function refusing(setting: unknown): unknown {
   return most === Infinity ? 'unlimited' : most
 }
 
-/** Whether a window's limit is above that of a longer one. An optional one may be unlimited without a word. */
+/** Whether a window's limit is above that of a longer one. One that is left out may be unlimited without a word. */
 function isNeverReached(limits: Section, window: Window, longer: Window): boolean {
   const [limit, other] = [refusing(limits[window.limit]), refusing(limits[longer.limit])]
   if (typeof other !== 'number') return false
@@ -80,9 +81,16 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
-/** Warns of plans with the name of a section: a section indented by mistake looks like a plan. */
+/**
+ * A plan has a limit, though it may be `unlimited`. Warns of plans with the name of a section: a section indented by mistake
+ * looks like a plan.
+ */
 export function* planRemarks(file: Section, sections: readonly string[]): Generator<Remark> {
-  for (const name of Object.keys(section(file['plans']))) {
+  for (const [name, plan] of Object.entries(section(file['plans']))) {
+    const isWritten = typeof plan === 'object' && plan !== null
+    if (isWritten && !Object.keys(plan).some((each) => nearest(each, ['limits', ...limitNames]))) {
+      yield mistake(['plans', name], `needs a limit: one of ${limitNames.join(', ')}`)
+    }
     if (!sections.includes(name)) continue
     const sentence = `is a plan with the name of a section; if the section is meant, indent it as far as plans`
     yield warning(['plans', name], sentence)

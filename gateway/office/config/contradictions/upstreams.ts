@@ -34,19 +34,22 @@ export function* probeRemarks(file: Section, entries: readonly KnownEntry[]): Ge
   }
 }
 
-/** The steps of a swap rise, its methods exist, and it leads to other targets. */
+/** The steps of a swap rise, their time is written once, its methods exist, and it leads to other targets. */
 export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
     const { targets, swap: written } = section(upstream)
-    const { to, steps, methods } = section(written)
+    const { to, steps, methods, every, for: hold } = section(written)
     const at = ['upstreams', name, 'swap']
     for (const [i, step] of list(steps).entries()) {
       const before = list(steps)[i - 1]
-      if (i === 0 || Number(step) > Number(before)) continue
+      if (i === 0 || percentIn(step) > percentIn(before)) continue
       yield mistake(
         [...at, 'steps', i],
         `must be above the step before, which is ${String(before)}`,
       )
+    }
+    if (every !== undefined && hold !== undefined) {
+      yield mistake([...at, 'for'], 'is the same setting as every: write one of them')
     }
     yield* methodRemarks([...at, 'methods'], list(methods), quote)
     const present = list(targets).map(knownOrigin)
@@ -59,6 +62,10 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
       )
     }
   }
+}
+
+function percentIn(step: unknown): number {
+  return Number.parseFloat(String(step))
 }
 
 /** The name of a target, if its URL is known and sound. */

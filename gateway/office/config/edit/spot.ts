@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { isAlias, isMap, isScalar, isSeq, visit, type Document, type Node } from 'yaml'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
@@ -18,7 +19,9 @@ export function spotOf(document: Document.Parsed, text: string, setting: string)
   let rest = stepsOf(setting)
   if (rest.length > mostSteps) {
     const place = JSON.stringify(`${setting.slice(0, 60)}…`)
-    throw new WrongInput(`${place} has ${rest.length} levels; a place has at most ${mostSteps}`)
+    throw new WrongInput(
+      `${place} has ${withCommas(rest.length)} levels; a place has at most ${mostSteps}`,
+    )
   }
   let spot: Spot = { node: document.contents, missing: [], path: [], parent: null, index: -1 }
   for (;;) {

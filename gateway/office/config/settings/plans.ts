@@ -1,13 +1,5 @@
 import { Type } from '../../../../shared/schema.ts'
-import {
-  byLimit,
-  longWindows,
-  type LimitNameOf,
-  type OptionalName,
-  type RequiredName,
-  type Window,
-  type WindowName,
-} from '../../../../shared/windows.ts'
+import { byLimit, longWindows, type Window, type WindowName } from '../../../../shared/windows.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import {
   count,
@@ -83,14 +75,6 @@ function ruleOf(window: Window): LimitRule {
   return (longWindows.includes(window) ? meteredLimit : limit) as LimitRule
 }
 
-const requiredLimit = (rule: LimitRule, sentence: string) => required(rule, sentence)
-const limitOfSome = (rule: LimitRule, sentence: string) => optional(rule, sentence)
-
-type LimitsOfPlan = Readonly<
-  Record<LimitNameOf<RequiredName>, ReturnType<typeof requiredLimit>> &
-    Record<LimitNameOf<OptionalName>, ReturnType<typeof limitOfSome>>
->
-
 const shadow = section(
   byLimit(({ each }) =>
     optionalLimit(`The points ${each} of the shadow; without it: those of the plan.`),
@@ -98,14 +82,11 @@ const shadow = section(
 )
 
 const plan = section({
-  ...(byLimit((window) => {
-    const { name, each, begins, isRequired } = window
-    const sentence = `The points that a key may use up in ${each}; ${name}s begin ${begins}.`
-    const rule = ruleOf(window)
-    return isRequired
-      ? requiredLimit(rule, sentence)
-      : limitOfSome(rule, `${sentence} Without it: unlimited.`)
-  }) as LimitsOfPlan),
+  ...byLimit((window) => {
+    const { name, each, begins } = window
+    const sentence = `The points that a key may use up in ${each}; ${name}s begin ${begins}. Without it: unlimited.`
+    return optional(ruleOf(window), sentence)
+  }),
   shadow: optional(
     shadow,
     'Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report.',
@@ -122,7 +103,8 @@ export const plans = Type.Record(
   Type.String({ pattern: name }),
   shortened(
     'limits',
-    Type.Union([plan, Type.Literal('custom'), customPlan], {
+    // Every section without `limits` is of the last kind.
+    Type.Union([customPlan, Type.Literal('custom'), plan], {
       expected: '{ perMinute: ..., perDay: ... } or custom',
       description: 'The limits of a plan. In a custom plan, each key brings its own limits.',
     }),

@@ -1,14 +1,16 @@
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
 import { targets } from './targets.ts'
-import { count, methods, share, time } from './values.ts'
+import { count, methods, share, sharePattern, spelled, time } from './values.ts'
 
-/** A share in percent, of callers or of answers. */
-const percent = Type.Number({
-  exclusiveMinimum: 0,
-  maximum: 100,
-  expected: 'a percentage above 0 and up to 100, such as 10',
-})
+/** A share of callers. Its sign may be left out. */
+const percent = Type.Union(
+  [
+    spelled(`^(?=.*[1-9])${sharePattern.slice(1)}`, 'a share above 0%'),
+    Type.Number({ exclusiveMinimum: 0, maximum: 100 }),
+  ],
+  { expected: 'a percentage above 0 and up to 100, such as 10%' },
+)
 /** How many times as long something may take. */
 const factor = Type.Number({
   exclusiveMinimum: 1,
@@ -48,9 +50,10 @@ export const swap = section({
       expected: 'a list of at most 20 rising percentages',
     }),
     'The percentages of callers who go to the new side, rising. After the last step all do.',
-    [1, 10, 50],
+    ['1%', '10%', '50%'],
   ),
-  every: optional(time, 'The least time of a step.', '5m'),
+  every: optional(time, 'The least time of a step; without it and for: 5m.'),
+  for: optional(time, 'The same as every: write one of both.'),
   methods: optional(
     methods,
     'The methods that may go to the new side before all callers do; by default all.',

@@ -63,7 +63,5 @@ export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
 export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
 /** The path of a route. */
 export const path = spelled(pathPattern, 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*')
-export const share = spelled(
-  '^(?:100(?:\\.0+)?|\\d{1,2}(?:\\.\\d{1,3})?)%$',
-  'a share such as 1% or 0.5%, up to 100%',
-)
+export const sharePattern = '^(?:100(?:\\.0+)?|\\d{1,2}(?:\\.\\d{1,3})?)%$'
+export const share = spelled(sharePattern, 'a share such as 1% or 0.5%, up to 100%')

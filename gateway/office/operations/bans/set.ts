@@ -3,7 +3,7 @@ import { endText } from '../../../../shared/times.ts'
 import { banView } from '../../../front/limits/views.ts'
 import { banTime } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { oneKey } from '../parameters.ts'
+import { oneKey, textOf } from '../parameters.ts'
 
 export const setBan = operation({
   name: 'bans set',
@@ -12,10 +12,11 @@ export const setBan = operation({
   parameters: {
     key: oneKey,
     for: { kind: banTime, value: 'DURATION', help: 'how long', isRequired: true },
+    note: textOf('TEXT', 'why, for other operators'),
   },
   changes: true,
   role: 'all',
-  run: ({ desks }, { key, for: forMs }) => desks().quotas.ban(key.id, forMs),
+  run: ({ desks }, { key, for: forMs, note }) => desks().quotas.ban(key.id, forMs, note),
   json: banView,
   text: ({ key, name, untilMs }, { clock }) =>
     `The key ${key} (${printable(name)}) is banned until ${endText(untilMs, clock())}.`,

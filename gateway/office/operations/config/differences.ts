@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import type { Difference } from '../../config/diff.ts'
 import { valueText } from '../../config/show.ts'
 import { aligned } from '../table.ts'
@@ -21,7 +22,7 @@ export function differencesText(
   )
   const counts = Object.entries(keys ?? {}).map(([plan, count]) => {
     const refusedCount = refused?.[plan] ?? 0
-    const sentence = `${count} ${count === 1 ? 'key has' : 'keys have'} the plan ${plan}`
+    const sentence = `${withCommas(count)} ${count === 1 ? 'key has' : 'keys have'} the plan ${plan}`
     return refusedCount === 0
       ? `${sentence}.`
       : `${sentence}: ${counting(refusedCount, 'key')} will be refused.`
@@ -42,5 +43,5 @@ function textOf(value: unknown): string {
 
 /** A number with its noun. */
 export function counting(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  return `${withCommas(count)} ${noun}${count === 1 ? '' : 's'}`
 }

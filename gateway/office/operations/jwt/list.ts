@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { iso, timeText } from '../../../../shared/times.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
@@ -32,8 +33,8 @@ export const listIssuers = ofGateway({
     if (issuers.length === 0) return 'The configuration has no issuers: callers come with keys.'
     const rows = issuers.map(({ issuer, callers, maxCallers, keys, fetchedAt, failure }) => [
       printable(issuer),
-      `${callers} of ${maxCallers}`,
-      keys === null ? 'none yet' : String(keys),
+      `${withCommas(callers)} of ${withCommas(maxCallers)}`,
+      keys ?? 'none yet',
       fetchedAt === null ? '' : timeText(Date.parse(fetchedAt)),
       failure === null ? '' : printable(failure),
     ])

@@ -1,8 +1,8 @@
 import { operation, type AnswerOf } from '../operation.ts'
 import { monthsText, ofAccount, sharing } from './consequences.ts'
-import { uselessLimits } from './limit-texts.ts'
+import { ownLimitsText, standingLimitsText, uselessLimits } from './limit-texts.ts'
 import { monthFrom, newKey, settingsFrom } from './settings.ts'
-import { issuedText } from './texts.ts'
+import { expiryText, issuedText } from './texts.ts'
 
 export const createKey = operation({
   name: 'keys create',
@@ -44,6 +44,9 @@ export const createKey = operation({
     const { standing } = await quotas.describe(key)
     const { monthFrom } = standing
     const consequences = [
+      `Its limits are ${standingLimitsText(standing)}.`,
+      ...(key.cap ? [`It may use at most ${ownLimitsText(key.cap)} of its account.`] : []),
+      ...expiryText(key),
       ...(await sharing(key, keys)),
       ...(monthFrom === undefined ? [] : [monthsText(monthFrom)]),
       ...uselessLimits(standing),

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import type { KeyEdit } from '../../../front/keys/key-desk.ts'
 import { consequencesOf, sharing } from './consequences.ts'
 import { editMany, manyText, oneKeyOf, type ManyEdited, type Target } from './many.ts'
-import { keyText } from './texts.ts'
+import { expiryText, keyText } from './texts.ts'
 
 /** A key before and after a change. */
 export type Edited = Readonly<{ key: Key; before: KeyDetails; changed: Key; after: KeyDetails }>
@@ -38,7 +38,9 @@ export const editedOutput = {
     const isOfQuota =
       changed.account !== key.account || before.standing.monthFrom !== after.standing.monthFrom
     const shared = isOfQuota ? await sharing(changed, desks().keys) : []
-    return keyText(after, clock(), [...shared, ...consequencesOf(before, after, clock())])
+    const ends = changed.expiresAtMs === key.expiresAtMs ? [] : expiryText(changed)
+    const consequences = [...shared, ...ends, ...consequencesOf(before, after, clock())]
+    return keyText(after, clock(), consequences)
   },
   isRefused: (outcome: Outcome) => 'many' in outcome && outcome.many.left.length > 0,
 }

@@ -10,7 +10,7 @@ import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Context } from '../context.ts'
 import type { JudgedToken } from '../jwt/judged.ts'
 import { operation, WrongInput, type AnswerOf } from '../operation.ts'
-import { keyText } from './texts.ts'
+import { endedBy, keyText } from './texts.ts'
 
 export const findKey = operation({
   name: 'keys find',
@@ -47,9 +47,17 @@ export const findKey = operation({
     const outcome = works
       ? outcomeText(details, clock())
       : 'It doesn’t work: requests with it get 401.'
-    return keyText(details, clock(), [`${which}${state} ${outcome}`])
+    const leaked = works ? [`If others have it, ${endingOf(details)}.`] : []
+    return keyText(details, clock(), [`${which}${state} ${outcome}`, ...leaked])
   },
 })
+
+/** How a token that works is ended; those of an issuer are its own. */
+function endingOf(key: KeyDetails): string {
+  return key.kind
+    ? `tollgate keys disable ${key.id} refuses all tokens of its subject`
+    : endedBy(key)
+}
 
 /** The holder of a token: of a key's, or else of one that an issuer has signed, whose it would be, verified or not. */
 async function holderOf(context: Context, token: string): Promise<TokenHolder> {

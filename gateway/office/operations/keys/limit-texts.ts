@@ -1,13 +1,18 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { windows, type Window } from '../../../../shared/windows.ts'
-import { limitText, type LimitSettings } from '../../../front/limits/limit-settings.ts'
+import {
+  limitInWords,
+  meteredInWords,
+  type LimitSettings,
+} from '../../../front/limits/limit-settings.ts'
 import type { KeyStanding } from '../key-standing.ts'
 
-/** A key's own limits, such as `60 a minute, 1000 a day`; empty without any. */
+/** A key's own limits, such as `60 a minute, 1,000 a day`; empty without any. */
 export function ownLimitsText(own: LimitSettings | null | undefined): string {
   return windows
     .flatMap(({ limit, each }) => {
       const setting = own?.[limit]
-      return setting === undefined ? [] : [`${limitText(setting)} ${each}`]
+      return setting === undefined ? [] : [`${limitInWords(setting)} ${each}`]
     })
     .join(', ')
 }
@@ -16,8 +21,17 @@ export function ownLimitsText(own: LimitSettings | null | undefined): string {
 export function standingLimitsText(standing: KeyStanding): string {
   return windows
     .filter(({ name }) => standing[name] !== undefined)
-    .map(({ name, each }) => `${standing[name]?.limit ?? 'unlimited'} ${each}`)
+    .map(({ name, each }) => `${boundInWords(standing[name])} ${each}`)
     .join(' and ')
+}
+
+/** The limit of a window, such as `300` or `300 included, metered up to 900`. */
+export function boundInWords(
+  window: Readonly<{ limit: number | null; included?: number }> | null | undefined,
+): string {
+  const { limit = null, included } = window ?? {}
+  if (included !== undefined) return meteredInWords(included, limit)
+  return limit === null ? 'unlimited' : withCommas(limit)
 }
 
 /** Warnings of windows that allow more than a longer one. The configuration warns of such plans too. */
@@ -29,9 +43,9 @@ export function uselessLimits(standing: KeyStanding): string[] {
       return isTold && limit > limitOf(standing, each)
     })
     if (!longer) return []
-    const word = limit === Infinity ? 'unlimited' : limit
+    const word = limit === Infinity ? 'unlimited' : withCommas(limit)
     return [
-      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${limitOf(standing, longer)}.`,
+      `Its limit per ${window.name} (${word}) is never reached: its limit per ${longer.name} is ${withCommas(limitOf(standing, longer))}.`,
     ]
   })
 }

@@ -1,4 +1,4 @@
-import { limitText } from '../../../front/limits/limit-settings.ts'
+import { withCommas } from '../../../../shared/commas.ts'
 import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -8,6 +8,7 @@ import { stateOf } from '../../../front/keys/view.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import type { Context } from '../context.ts'
 import { aligned } from '../table.ts'
+import { ownLimitsText } from './limit-texts.ts'
 import { windowText, type Standings } from './standings.ts'
 
 /** The most characters of a key's restrictions in a line of the list. */
@@ -49,13 +50,13 @@ function columnsOf(
     ['ACCOUNT', ({ account = '' }) => account],
     ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
-    ['LIMITS', (key) => limitsText(settingsAt(key, context.clock()))],
+    ['LIMITS', (key) => ownLimitsText(settingsAt(key, context.clock()).limits)],
     ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
     ...windows.map(({ name }): Column => {
       return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
     }),
-    ['ADMITTED TODAY', (key) => String(standing(key)?.admittedToday || '')],
-    ['REFUSED TODAY', (key) => String(standing(key)?.refusedToday || '')],
+    ['ADMITTED TODAY', (key) => countText(standing(key)?.admittedToday)],
+    ['REFUSED TODAY', (key) => countText(standing(key)?.refusedToday)],
     ['ONLY', onlyText],
     ['EXPIRES', ({ expiresAtMs }) => dayText(expiresAtMs)],
     ['LAST USED', (_key, uses) => timeText(lastUse(uses))],
@@ -77,16 +78,6 @@ function stateText(
   return `banned until ${endText(bannedUntilMs, clock())}`
 }
 
-/** A key's own limits. */
-function limitsText({ limits }: Pick<InForce, 'limits'>): string {
-  return windows
-    .flatMap(({ name, limit }) => {
-      const own = limits?.[limit]
-      return own === undefined ? [] : [`${limitText(own)}/${name === 'minute' ? 'min' : name}`]
-    })
-    .join(' ')
-}
-
 /** The next end of a plan or of limits that end by themselves. */
 function untilText({ changesAtMs }: InForce, { clock }: Context): string {
   return changesAtMs === undefined ? '' : endText(changesAtMs, clock())
@@ -96,6 +87,10 @@ function untilText({ changesAtMs }: InForce, { clock }: Context): string {
 function onlyText({ methods = [], paths = [], addresses = [] }: Key): string {
   const all = [...methods, ...paths, ...addresses].join(' ')
   return all.length > longestOnly ? `${all.slice(0, longestOnly - 1)}…` : all
+}
+
+function countText(count = 0): string {
+  return count === 0 ? '' : withCommas(count)
 }
 
 function dayText(ms: number | undefined): string {

@@ -1,4 +1,5 @@
 import { timeText } from '../../../../shared/times.ts'
+import { noPlan } from '../../../front/keys/settings.ts'
 import { isByUse } from '../../../front/keys/in-use.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { age, keyState, oneOf, pageCursor, pageSize } from '../kinds.ts'
@@ -23,7 +24,10 @@ export const listKeys = operation({
     'admitted requests today (use), with the most refused ones (refusals), or with the latest use (recent). Otherwise it ' +
     'lists all keys, the oldest first.',
   parameters: {
-    search: textOf('TEXT', 'only keys with this in name, account or note, or beginning their id'),
+    search: textOf(
+      'TEXT',
+      'only keys with this in name, account, note, or at the beginning of their id',
+    ),
     name: textOf('TEXT', 'only keys with this in their names'),
     plan: textOf('PLAN', 'only keys of this plan'),
     account: textOf('ACCOUNT', 'only keys of this account'),
@@ -46,7 +50,7 @@ export const listKeys = operation({
     sort: {
       kind: oneOf(keyOrders),
       value: 'ORDER',
-      help: 'a page by use today, by refusals today, or by the latest use: use, refusals or recent',
+      help: 'the order of a page',
     },
     standing: aSwitch(
       'a page that also tells how each key stands with its limits, and its requests of today',
@@ -62,10 +66,12 @@ export const listKeys = operation({
   json: ({ list, page, standings, view }) => list ?? (page && pageJson(page, view, standings)),
   csv: listCsv,
   text: async (listing, context) => {
-    const { list, page, standings, bans, isFiltered, byUse, sinceMs } = listing
+    const { list, page, standings, bans, isFiltered, plan, byUse, sinceMs } = listing
     const keys = page?.keys ?? (await list?.inOrder()) ?? []
     const notes = knownText(keys, { byUse, sinceMs, nowMs: context.clock() })
     if (keys.length > 0) return listTable(keys, context, bans, standings) + notes + nextText(page)
+    const { plans } = context.config
+    if (plan !== undefined && !plans.has(plan)) return `No key matches: ${noPlan(plan, plans)}.`
     if (notes !== '') return `No key matches.${notes}`
     return isFiltered || page
       ? 'No key matches.'

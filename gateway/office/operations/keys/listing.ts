@@ -36,6 +36,8 @@ export type Listing = Readonly<{
   standings?: Standings | undefined
   bans: ReadonlyMap<string, number>
   isFiltered: boolean
+  /** The plan that they are of, if that is asked for. */
+  plan: string | undefined
   byUse: UseFilter
   /** The time since which uses are known, if it matters. */
   sinceMs: number | undefined
@@ -72,7 +74,7 @@ export async function listingOf(context: Context, query: ListQuery): Promise<Lis
   const isFiltered = Object.values(filters).some((each) => each !== undefined)
   const view = (inUse: KeyInUse): KeyView =>
     keyView(inUse.key, clock(), { bannedUntilMs: bans.get(inUse.key.id), inUse })
-  const shared = { bans, isFiltered, byUse, sinceMs, view }
+  const shared = { bans, isFiltered, plan: filter.plan, byUse, sinceMs, view }
   if ((limit ?? after ?? sort) === undefined && !standing) {
     const each = all()
     return { ...shared, each, list: new Listed(each, byAge, view), today }

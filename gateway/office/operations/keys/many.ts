@@ -4,6 +4,8 @@ import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Key } from '../../../front/keys/key.ts'
 import { keyView } from '../../../front/keys/view.ts'
 import { NotWrittenDown } from '../../../front/records/audit.ts'
+import { firstNames } from '../../../front/records/audit-store.ts'
+import { newKeyId } from '../../../front/keys/token.ts'
 import { changedMembers, changesText } from '../changes-text.ts'
 import type { Context } from '../context.ts'
 import type { KeyEdit } from '../../../front/keys/key-desk.ts'
@@ -41,7 +43,7 @@ export function oneKeyOf({ key, account, dryRun = false }: Target): Key | undefi
   return dryRun ? undefined : key
 }
 
-/** Changes all keys of a target, one after the other, each with its line in the audit. */
+/** Changes all keys of a target, one after the other: one act, in which each has its entry in the audit. */
 export async function editMany(
   context: Context,
   { key, account, dryRun = false }: Target,
@@ -56,6 +58,7 @@ export async function editMany(
     dryRun || keys.length < shownFrom ? () => undefined : context.progress('keys', keys.length)
   const [changed, skipped, left]: [ManyEdited['changed'][number][], Left[], Left[]] = [[], [], []]
   let stop: string | undefined
+  const ofAct = { id: newKeyId(), account: account ?? undefined }
   for (const [index, each] of keys.entries()) {
     const { id, name } = each
     let before = each
@@ -69,7 +72,10 @@ export async function editMany(
     try {
       if (stop !== undefined) left.push({ id, name, why: stop })
       else {
-        const after = dryRun ? change(each) : await desk.edit(id, { what: edit.what, change })
+        const names = firstNames([...changed.slice(0, 3), each])
+        const act = key ? undefined : { ...ofAct, keys: changed.length + 1, names }
+        const { what } = edit
+        const after = dryRun ? change(each) : await desk.edit(id, { what, change, act })
         changed.push({ id, name, ...difference(before, after, context) })
       }
     } catch (error) {

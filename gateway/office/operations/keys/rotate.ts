@@ -5,7 +5,7 @@ import { overlapTime } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
 import { consequencesOf } from './consequences.ts'
-import { issuedText, usedText } from './texts.ts'
+import { endedBy, issuedText, usedText } from './texts.ts'
 
 export const rotateKey = operation({
   name: 'keys rotate',
@@ -13,7 +13,7 @@ export const rotateKey = operation({
   summary: 'Give a key a new token; the old one still works for a while',
   details:
     'At most two tokens of a key work at a time: one that still works from an earlier rotation ' +
-    'ends at once.',
+    'ends at once. If others have a token, --overlap 0 ends it now.',
   parameters: {
     key: oneKey,
     overlap: {
@@ -43,7 +43,7 @@ export const rotateKey = operation({
     const used = `It ${usedText(usedMs, clock())}.`
     const old =
       untilMs > clock()
-        ? `The old one works until ${endText(untilMs, clock())}.`
+        ? `The old one works until ${endText(untilMs, clock())}; if others have it, ${endedBy(key)}.`
         : 'The old one works no longer.'
     const older =
       olderUntilMs === undefined

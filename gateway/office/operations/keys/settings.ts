@@ -1,4 +1,4 @@
-import { byLimit, longWindows, windows, type LimitName } from '../../../../shared/windows.ts'
+import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
@@ -7,7 +7,7 @@ import {
   dayOfMonth,
   end,
   limit,
-  longLimit,
+  limitKind,
   ofText,
   yesOrNo,
   type TimeAt,
@@ -35,7 +35,7 @@ const expiresAt = {
   kind: end,
   value: 'DATE',
   option: 'expires',
-  help: 'when it ends, such as 2030-12-31 (00:00 UTC) or 30d',
+  help: 'when it ends; a day means its beginning, 00:00 UTC',
   nullWord: { word: 'never', meaning: 'no end' },
 } as const
 const methods = {
@@ -78,14 +78,14 @@ const capLimit = {
 } as const
 
 /** The kinds of limits, all of which a window's is one of. */
-type KindOf<Of> = Of extends 'cap' ? typeof limit : typeof longLimit
+type KindOf<Of> = Of extends 'cap' ? typeof limit : ReturnType<typeof limitKind>
 
 /** A parameter for each window: `limits.perHour` with `--per-hour`, or `cap.perHour` with `--cap-per-hour`. */
 function byWindow<Of extends 'limits' | 'cap', Rest extends object>(of: Of, rest: Rest) {
   const prefix = of === 'cap' ? 'cap-' : ''
   const entries = windows.map((window) => {
     const { name, limit: setting } = window
-    const kind = of === 'limits' && longWindows.includes(window) ? longLimit : limit
+    const kind = of === 'limits' ? limitKind(window) : limit
     return [`${of}.${setting}`, { ...rest, kind, option: `${prefix}per-${name}` }] as const
   })
   return Object.fromEntries(entries) as Readonly<

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { countsOn, latestDays } from '../../../front/counts/usage.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { StoreDamaged } from '../../../../shared/store-errors.ts'
@@ -39,5 +40,6 @@ function absentIfDamaged(error: unknown): undefined {
 
 /** The use of a window, such as `23/60`. */
 export function windowText(window: UsedWindow | null | undefined): string {
-  return window ? `${window.used}/${window.limit}` : ''
+  if (!window) return ''
+  return `${withCommas(window.used)}/${window.limit === null ? 'unlimited' : withCommas(window.limit)}`
 }

@@ -4,7 +4,8 @@ import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
 import { earnedText } from '../../../front/limits/ban-ends.ts'
 import type { Key } from '../../../front/keys/key.ts'
-import { byWindow, type Window } from '../../../../shared/windows.ts'
+import { meteredInWords } from '../../../front/limits/limit-settings.ts'
+import { byWindow, dayMs, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
 import type { UsedWindow } from '../key-standing.ts'
 import { ownLimitsText } from './limit-texts.ts'
@@ -24,11 +25,23 @@ export function issuedText(
   return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
 }
 
+/** How a token ends at once: without the option it would work for another day. */
+export function endedBy({ id }: Pick<Key, 'id'>): string {
+  return `tollgate keys rotate ${id} --overlap 0 ends it at once`
+}
+
+/** The end of a key, in a sentence. A day alone means its beginning, which people may not have meant. */
+export function expiryText({ expiresAtMs }: Pick<Key, 'expiresAtMs'>): string[] {
+  if (expiresAtMs === undefined) return []
+  const asItBegins = expiresAtMs % dayMs === 0 ? ', as that day begins' : ''
+  return [`It ends at ${endText(expiresAtMs)}${asItBegins}.`]
+}
+
 /** Advice about a token that was given on a command line. */
-export function tokenWarning({ id }: Pick<Key, 'id'>): string {
+export function tokenWarning(key: Pick<Key, 'id'>): string {
   return (
-    `a token is a secret, and this one is now in the history of your shell: if others can read that, rotate ` +
-    `the key. Name it by its id, ${id}`
+    `a token is a secret, and this one is now in the history of your shell: if others can read that, ` +
+    `${endedBy(key)}. Name the key by its id, ${key.id}`
   )
 }
 
@@ -129,8 +142,9 @@ export function banText({ ban }: Pick<QuotaView, 'ban'>): string {
 }
 
 /** The cause of a ban, in words that follow a colon. */
-export function causeText({ by, strikes }: BanCause): string {
-  return strikes === undefined ? `${by} has banned it` : earnedText(strikes)
+export function causeText({ by, strikes, note }: BanCause): string {
+  if (strikes !== undefined) return earnedText(strikes)
+  return `${by} has banned it${note === undefined ? '' : ` (${note})`}`
 }
 
 function windowText(
@@ -142,10 +156,8 @@ function windowText(
   if (!window) return `unlimited (${origin})`
   const { limit, used, reset, included } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
-  if (included !== undefined) {
-    const metered = limit === null ? 'all above metered' : `metered up to ${withCommas(limit)}`
-    return `${withCommas(used)} of ${withCommas(included)} included, ${metered} (${origin}), ${until}`
-  }
+  if (included !== undefined)
+    return `${withCommas(used)} of ${meteredInWords(included, limit)} (${origin}), ${until}`
   if (limit === null) return `unlimited (${origin})`
   const parts =
     granted > 0 ? `: ${withCommas(limit - granted)} + ${withCommas(granted)} granted` : ''

@@ -7,7 +7,9 @@ import type { Key } from '../../../front/keys/key.ts'
 import { minuteMs } from '../../../../shared/windows.ts'
 import type { AuditEntry } from '../../../front/records/audit-store.ts'
 import { changeSentence } from '../change-sentence.ts'
+import { changedMembers, membersOf } from '../changes-text.ts'
 import type { Context } from '../context.ts'
+import { changesOf } from '../key-changes.ts'
 import { past } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
@@ -23,13 +25,16 @@ const longestChange = 160
 /** The most lines on a terminal; programs get all. */
 const mostShown = 40
 
+/** The sections beside plans that can refuse any key's requests. */
+const ofEveryKey: ReadonlySet<string> = new Set(['bans', 'deprecations', 'routes'])
+
 export const keyTimeline = operation({
   name: 'keys timeline',
   at: ['GET /admin/keys/{id}/timeline'],
   summary: 'Show when and why a key was refused, and what was changed meanwhile',
   details:
-    'One line a minute and reason, for 7 days; bans, changes of the key and changes of the configuration come from the ' +
-    'audit. At most 2,000 lines of refusals, the latest.',
+    'One line a minute and reason, for 7 days; bans, changes of the key, and changes of the configuration that touch it ' +
+    '(its plan, bans, routes, deprecations, jwt) come from the audit. At most 2,000 lines of refusals, the latest.',
   parameters: {
     key: oneKey,
     from: { kind: past, value: 'TIME', help: 'the first moment; 7 days back by default' },
@@ -82,14 +87,17 @@ export async function timelineOf(
   const minuteOf = (ms: number): number => Math.floor(ms / minuteMs)
   const [refused, ofKey, ofConfig, details] = await Promise.all([
     timeline.list(key.id, minuteOf(fromMs), minuteOf(toMs)),
-    audit.list({ fromMs, toMs, limit: mostChanges, subject: key.id }),
+    changesOf(audit, key, { fromMs, toMs, limit: mostChanges }),
     audit.list({ fromMs, toMs, limit: mostChanges, what: 'config.' }),
     desks().quotas.describe(key),
   ])
+  const touches = touchesOf(key, ofKey)
   const lines = [
     ...refused.map((line) => ({ atMs: line.minute * minuteMs, line: refusedLine(line) })),
     ...ofKey.map((entry) => ({ atMs: entry.atMs, line: changeLine(entry, key.name) })),
-    ...ofConfig.map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
+    ...ofConfig
+      .flatMap((entry) => only(touches, entry))
+      .map((entry) => ({ atMs: entry.atMs, line: changeLine(entry) })),
   ]
   return {
     id: key.id,
@@ -120,9 +128,28 @@ function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute
   }
 }
 
+/** Tells whether a setting touches a key, by its place: one of a plan that it has, will have, or had before or after a change. */
+function touchesOf(key: Key, changes: readonly AuditEntry[]): (place: string) => boolean {
+  const had = changes.flatMap(({ before, after }) => [before, after].map(membersOf))
+  const plans = new Set([key.plan, key.temporaryPlan?.plan, ...had.map(({ plan }) => plan)])
+  return (place) => {
+    const [, section = '', name] = /^(\w+)(?:\.([^.]+))?/.exec(place) ?? []
+    if (section === 'plans') return plans.has(name)
+    return ofEveryKey.has(section) || (section === 'jwt' && key.issuer !== undefined)
+  }
+}
+
+/** A change of the configuration with some of its settings alone; none if it has none of them. */
+function only(touches: (place: string) => boolean, entry: AuditEntry): AuditEntry[] {
+  const [before = {}, after = {}] = [entry.before, entry.after].map((side) =>
+    Object.fromEntries(Object.entries(membersOf(side)).filter(([place]) => touches(place))),
+  )
+  return changedMembers(before, after).length > 0 ? [{ ...entry, before, after }] : []
+}
+
 function changeLine(entry: AuditEntry, name?: string): TimelineLine {
   const { atMs, what, by, before, after } = entry
-  const sentence = `${by} ${changeSentence({ ...entry, name })}`
+  const sentence = `${by} ${changeSentence({ ...entry, name, act: undefined })}`
   return { at: iso(atMs), what, by, sentence, before, after }
 }
 

@@ -29,7 +29,7 @@ function addressTable(addresses: NoticesView['addresses']): string {
   const rows = addresses.map(({ to, about, waiting, givenUp, dropped, endedAt }) => [
     to,
     about.join(', '),
-    ...[waiting, givenUp, dropped].map(String),
+    ...[waiting, givenUp, dropped],
     endedAt === null ? '' : `answered 410 at ${timeText(Date.parse(endedAt))}`,
   ])
   return aligned([['ADDRESS', 'ABOUT', 'WAITING', 'GIVEN UP', 'DROPPED', 'ENDED'], ...rows])
@@ -40,7 +40,7 @@ function table(notices: NoticesView['notices']): string {
     timeText(Date.parse(at)),
     type,
     to,
-    String(tries),
+    tries,
     nextTryAt === null ? 'given up' : timeText(Date.parse(nextTryAt)),
     why ?? '',
     id,

@@ -1,5 +1,6 @@
 import type { Config } from '../../../front/config/config.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
+import { noPlan } from '../../../front/keys/settings.ts'
 import type { Plan } from '../../../front/limits/plan.ts'
 import { anyText } from '../kinds.ts'
 import { days } from '../parameters.ts'
@@ -23,6 +24,5 @@ export const listedQuotas = 1_000
 export function planOf({ plans }: Config, name: string): Plan {
   const plan = plans.get(name)
   if (plan) return plan
-  const all = [...plans.keys()].join(', ')
-  throw new KeyMistake(`there is no plan "${name}"; there are ${all}`, 'not_found')
+  throw new KeyMistake(noPlan(name, plans), 'not_found')
 }

@@ -1,9 +1,8 @@
 import { previewPlan } from '../../foresight/preview.ts'
-import type { Plan } from '../../../front/limits/plan.ts'
-import { limitOf } from '../../../front/limits/limits.ts'
-import { limitFrom, type LimitSettings } from '../../../front/limits/limit-settings.ts'
+import { planLimits, type Plan } from '../../../front/limits/plan.ts'
+import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
 import { byLimit, limitNames, type Window } from '../../../../shared/windows.ts'
-import { limit, quotaCount } from '../kinds.ts'
+import { limitKind, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { dayRange } from '../parameters.ts'
 import { listedQuotas, planName, planOf, recentDays } from './parameters.ts'
@@ -16,8 +15,8 @@ const listLength = {
   defaultText: String(listedQuotas),
 } as const
 
-function limitThen({ each }: Window) {
-  return { kind: limit, value: 'N', help: `the points ${each} then, or unlimited` } as const
+function limitThen(window: Window) {
+  return { kind: limitKind(window), value: 'N', help: `the points ${window.each} then` } as const
 }
 
 export const previewLimits = operation({
@@ -46,10 +45,10 @@ export const previewLimits = operation({
 })
 
 function changedPlan(plan: Plan, changed: LimitSettings): Plan {
-  const { limits } = plan
+  const { limits, settings } = plan
   if (limits === 'custom') {
     throw new WrongInput(`the plan ${plan.name} has no limits: each of its keys brings its own`)
   }
-  const then = byLimit((window) => limitFrom(changed[window.limit]) ?? limitOf(limits, window))
-  return { ...plan, limits: then }
+  const then = byLimit(({ limit }) => changed[limit] ?? settings?.[limit])
+  return { ...plan, ...planLimits(then) }
 }

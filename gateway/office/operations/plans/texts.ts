@@ -1,5 +1,6 @@
 import type { HitQuota, Peaks, PlanPreview, RefusedQuota } from '../../foresight/preview.ts'
-import { limitIn, windowsOf, type LimitsView } from '../../foresight/views.ts'
+import { limitInWords } from '../../../front/limits/limit-settings.ts'
+import { changedWindows, limitIn, windowsOf, type LimitsView } from '../../foresight/views.ts'
 import { withCommas } from '../../../../shared/commas.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { memberName, type Window } from '../../../../shared/windows.ts'
@@ -28,8 +29,8 @@ export function previewText(preview: PlanPreview): string {
 function summary(preview: PlanPreview): string {
   const { hitQuotas, quotas, hitDays, days, hitNow, bound } = preview
   const least = bound === 'lower' ? 'at least ' : ''
-  const now = hitQuotas > 0 ? `; ${counted(hitNow)} of them right now` : ''
-  return `${changeText(preview)}: ${least}${counted(hitQuotas)} of ${counted(quotas)} quotas, on ${counted(hitDays)} of ${counted(days)} days${now}.`
+  const now = hitQuotas > 0 ? `; ${withCommas(hitNow)} of them right now` : ''
+  return `${changeText(preview)}: ${least}${withCommas(hitQuotas)} of ${withCommas(quotas)} quotas, on ${withCommas(hitDays)} of ${withCommas(days)} days${now}.`
 }
 
 /** The change of a plan, such as `free 60 → 40 a minute, 1,000 → 800 a day`. */
@@ -38,9 +39,9 @@ function changeText({ plan, now, then }: Pick<PlanPreview, 'plan' | 'now' | 'the
   if (typeof now === 'string' || typeof then === 'string') {
     return `${plan} ${limitsText(now)} → ${limitsText(then)}`
   }
-  const changes = windowsOf([now, then]).flatMap(({ limit, each }) => {
-    const [before, after] = [limitIn(now, limit), limitIn(then, limit)]
-    return before === after ? [] : [`${counted(before)} → ${counted(after)} ${each}`]
+  const changes = changedWindows(now, then).map(({ limit, each }) => {
+    const [before, after] = [now, then].map((view) => limitInWords(limitIn(view, limit)))
+    return `${before} → ${after} ${each}`
   })
   return `${plan} ${changes.length > 0 ? changes.join(', ') : 'as it is'}`
 }
@@ -49,16 +50,12 @@ function changeText({ plan, now, then }: Pick<PlanPreview, 'plan' | 'now' | 'the
 export function limitsText(limits: LimitsView): string {
   if (typeof limits === 'string') return limits
   return windowsOf([limits])
-    .map(({ limit, each }) => `${counted(limitIn(limits, limit))} ${each}`)
+    .map(({ limit, each }) => `${limitInWords(limitIn(limits, limit))} ${each}`)
     .join(', ')
 }
 
-function counted(number: number | 'unlimited'): string {
-  return typeof number === 'number' ? withCommas(number) : number
-}
-
 function leftOut(count: number): string {
-  return count > 0 ? `\n… and ${counted(count)} more (--limit lists more)` : ''
+  return count > 0 ? `\n… and ${withCommas(count)} more (--limit lists more)` : ''
 }
 
 function headsFor(shown: readonly Window[], days: string): string[] {
@@ -77,7 +74,7 @@ function hitTable(hit: readonly HitQuota[], shown: readonly Window[]): string {
 function refusedTable(refused: readonly RefusedQuota[], shown: readonly Window[]): string {
   const rows = refused.map((each) => [
     ...cells(each, each.daysRefused.length, shown),
-    ...shown.map(({ name }) => counted(each.refused[name] ?? 0)),
+    ...shown.map(({ name }) => withCommas(each.refused[name] ?? 0)),
   ])
   const by = shown.map(({ name }) => `BY ${name.toUpperCase()}`)
   return aligned([[...headsFor(shown, 'REFUSED ON'), ...by], ...rows])
@@ -85,8 +82,8 @@ function refusedTable(refused: readonly RefusedQuota[], shown: readonly Window[]
 
 function cells(row: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): string[] {
   const { name, plan, quota } = row
-  const highest = shown.map((window) => counted(peakOf(row, window)))
-  return [name, plan, quota, counted(row.days), counted(days), ...highest]
+  const highest = shown.map((window) => withCommas(peakOf(row, window)))
+  return [name, plan, quota, withCommas(row.days), withCommas(days), ...highest]
 }
 
 function peakOf(peaks: Peaks, { name }: Window): number {

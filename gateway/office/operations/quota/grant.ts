@@ -1,9 +1,9 @@
 import { withCommas } from '../../../../shared/commas.ts'
-import { byLimit, windows } from '../../../../shared/windows.ts'
+import { byLimit, limitNames, windows } from '../../../../shared/windows.ts'
 import { endText } from '../../../../shared/times.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { points } from '../kinds.ts'
-import { operation, WrongInput } from '../operation.ts'
+import { operation } from '../operation.ts'
 import { oneKey, textOf } from '../parameters.ts'
 
 export const grantQuota = operation({
@@ -22,18 +22,15 @@ export const grantQuota = operation({
     })),
     note: textOf('TEXT', 'why, for other operators'),
   },
+  needsOneOf: limitNames,
   changes: true,
   role: 'support',
   run: async ({ desks }, { key, note, ...given }) => {
-    const points = windows.filter(({ limit }) => (given[limit] ?? 0) > 0)
-    if (points.length === 0) {
-      const names = windows.map(({ name }) => `--${name}`).join(', ')
-      throw new WrongInput(`a grant needs points for a window: ${names}`)
-    }
     if (key.revokedAtMs !== undefined) {
       throw new KeyMistake(`the key "${key.id}" is revoked, and nothing lets it in`, 'conflict')
     }
-    const granted = Object.fromEntries(points.map(({ limit }) => [limit, given[limit] ?? 0]))
+    const named = windows.filter(({ limit }) => given[limit] !== undefined)
+    const granted = Object.fromEntries(named.map(({ limit }) => [limit, given[limit] ?? 0]))
     return desks().quotas.grant(key.id, { ...granted, note })
   },
   text: (view, { clock }) =>

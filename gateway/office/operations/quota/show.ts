@@ -1,8 +1,9 @@
 import { longestFirst, windows } from '../../../../shared/windows.ts'
+import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
-import type { UsedWindow } from '../key-standing.ts'
 import type { QuotaView } from '../quota-desk.ts'
+import { boundInWords } from '../keys/limit-texts.ts'
 import { banText, stateText } from '../keys/texts.ts'
 import { operation } from '../operation.ts'
 import { oneKey } from '../parameters.ts'
@@ -45,13 +46,7 @@ function grantsText({ grants }: QuotaView): string {
 }
 
 function text(points: number | null | undefined): string {
-  return typeof points === 'number' ? String(points) : '-'
-}
-
-/** The limit of a window, such as `100..300`: the points that are included, and those that refuse. */
-function boundText({ limit, included }: UsedWindow): string {
-  const most = String(limit ?? 'unlimited')
-  return included === undefined ? most : `${included}..${most}`
+  return typeof points === 'number' ? withCommas(points) : '-'
 }
 
 /** The windows. A banned key has nothing left in any. */
@@ -60,9 +55,9 @@ function windowsText(view: QuotaView, nowMs: number): string {
   const rows = shown.map(({ name }) => {
     const window = view[name]
     if (!window) return [name, view.offered ? 'unlimited' : 'none', '-', '-', '-']
-    const left = view.bannedUntil === null ? String(window.remaining ?? '-') : '0, banned'
+    const left = view.bannedUntil === null ? (window.remaining ?? '-') : '0, banned'
     const reset = endText(window.reset * 1_000, nowMs)
-    return [name, boundText(window), String(window.used), left, reset]
+    return [name, boundInWords(window), window.used, left, reset]
   })
   return aligned([['WINDOW', 'LIMIT', 'USED', 'LEFT', 'RESET'], ...rows])
 }

@@ -4,7 +4,8 @@ import { dayMs } from '../../../../shared/windows.ts'
 import type { AuditEntry } from '../../../front/records/audit-store.ts'
 import { operation, type AnswerOf } from '../operation.ts'
 import { days, dayRange, newest, textOf } from '../parameters.ts'
-import { changeSentence } from '../change-sentence.ts'
+import { changeSentence, isOfMany } from '../change-sentence.ts'
+import { changesOf } from '../key-changes.ts'
 import { aligned } from '../table.ts'
 
 export const listAudit = operation({
@@ -12,7 +13,7 @@ export const listAudit = operation({
   at: ['GET /admin/audit'],
   summary: 'List who changed which key, ban, quota or configuration',
   details:
-    'Bans that keys have earned are listed too, by "gateway". With --json each line has the sentence, and the values before and after.',
+    'Bans that keys have earned are listed too, by "gateway". An act on several keys is one line; --key has each of them. With --json each line has the sentence, and the values before and after.',
   parameters: {
     key: textOf('KEY', 'only changes and bans of this key'),
     days,
@@ -21,11 +22,18 @@ export const listAudit = operation({
   role: 'read',
   takesLong: ({ limit = 0 }) => limit > 200,
   run: async ({ stores, desks, clock }, { key, days, limit }) => {
-    const entries = await stores().audit.list({
-      fromMs: dayRange(days, clock).fromDay * dayMs,
-      limit,
-      subject: key === undefined ? undefined : await desks().keys.subjectOf(key),
-    })
+    const { audit } = stores()
+    const query = { fromMs: dayRange(days, clock).fromDay * dayMs, limit }
+    const ofKey = key === undefined ? undefined : await desks().keys.known(key)
+    const listed = ofKey
+      ? await changesOf(audit, ofKey, query)
+      : await audit.list({ ...query, subject: key })
+    // An act is of no single key, unless one is asked for.
+    const entries = listed.map((entry) =>
+      key === undefined && isOfMany(entry.act)
+        ? { ...entry, subject: entry.act.account ?? 'keys' }
+        : { ...entry, act: undefined },
+    )
     const ofKeys = entries.filter(({ what }) => isOfKey(what)).map(({ subject }) => subject)
     const nameOf = await keyNames(stores().keys, ofKeys)
     return entries.map((entry) => {

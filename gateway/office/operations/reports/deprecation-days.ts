@@ -18,12 +18,7 @@ export const deprecationDays = operation({
   },
   text: (calls) => {
     if (calls.length === 0) return 'No key has called a deprecated operation.'
-    const rows = calls.map(({ operation, day, calls, keys }) => [
-      operation,
-      day,
-      String(calls),
-      String(keys),
-    ])
+    const rows = calls.map(({ operation, day, calls, keys }) => [operation, day, calls, keys])
     return aligned([['OPERATION', 'DAY', 'CALLS', 'KEYS'], ...rows])
   },
 })

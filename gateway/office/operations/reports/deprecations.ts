@@ -5,6 +5,7 @@ import {
   deprecatedCalls,
   type ReportedCalls,
 } from '../../../front/counts/deprecated-calls.ts'
+import { quotaCount } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
@@ -18,17 +19,21 @@ export const reportDeprecations = operation({
   details:
     'Calls are counted when they come, by day, and kept for 90 days. A key needs an extension if it has none, called ' +
     'within 30 days, and the sunset is in less than 30 days or over.',
-  parameters: { key: textOf('KEY', 'only calls of this key'), days },
+  parameters: {
+    key: textOf('KEY', 'only calls of this key'),
+    days,
+    limit: { kind: quotaCount, value: 'N', help: 'only the first N, which have most calls' },
+  },
   role: 'read',
   takesLong: ({ key }) => key === undefined,
-  run: async (context, { key, days }) => {
+  run: async (context, { key, days, limit }) => {
     const { stores, desks, clock, flush } = context
     const { fromDay, toDay } = dayRange(days, clock)
     const id = key === undefined ? undefined : (await desks().keys.find(key)).key.id
     await flush()
     const calls = await deprecatedCalls(stores(), fromDay, toDay, id)
     const sunsetOf = await ownSunsets(context)
-    return calls.map((each): ReportedCalls => ({ ...each, ...sunsetOf(each) }))
+    return calls.slice(0, limit).map((each): ReportedCalls => ({ ...each, ...sunsetOf(each) }))
   },
   json: (calls) => Listed.of(calls, callsView),
   csv: callsCsv,
@@ -39,7 +44,7 @@ function table(calls: readonly ReportedCalls[]): string {
   if (calls.length === 0) return 'No key has called a deprecated operation.'
   const rows = calls.map((each) => {
     const { key, name, operation, calls, lastMs } = each
-    return [key, name, operation, String(calls), timeText(lastMs), sunsetText(each)]
+    return [key, name, operation, calls, timeText(lastMs), sunsetText(each)]
   })
   return aligned([['ID', 'NAME', 'OPERATION', 'CALLS', 'LAST', 'SUNSET'], ...rows])
 }

@@ -61,7 +61,7 @@ export const listExtensions = operation({
         exists ? (name ?? '') : 'unknown',
         timeText(Date.parse(until)),
         spare ? 'spared' : '',
-        String(calls),
+        calls,
         last === null ? 'never' : timeText(Date.parse(last)),
       ],
     )

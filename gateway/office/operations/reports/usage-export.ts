@@ -1,10 +1,13 @@
 import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
+import { keyNames } from '../../../front/keys/names.ts'
+import type { KeyStore } from '../../../front/keys/store.ts'
 import { dayMs, nextNumber, windowOf } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
 import { csvPieces } from '../csv-pieces.ts'
 import { ofText, oneOf } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation, WrongInput } from '../operation.ts'
+import { textOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 /** A day, counted from 1970. */
@@ -31,7 +34,7 @@ export const exportUsage = operation({
     'A line for each account, and for each key without one, on each day (UTC) that used it, with an id under which it is ' +
     'imported once. A day is final ten minutes after its end, and kept for 400 days. By key, an account has a line for ' +
     'each of its keys; by route, it has one for each route that it used, if usage.routes is true; by plan, a line is the ' +
-    'sum of a plan.',
+    'sum of a plan. Of a KEY, lines are by key, or by route.',
   parameters: {
     from: { kind: day, value: 'DAY', help: 'the first day; by default the last one' },
     to: { kind: day, value: 'DAY', help: 'the last day; by default today' },
@@ -39,22 +42,27 @@ export const exportUsage = operation({
     by: {
       kind: by,
       value: 'WHAT',
-      help: 'what a line is about: account, key, route or plan',
+      help: 'what a line is about',
       defaultText: 'account',
     },
+    key: textOf('KEY', 'only lines of this key'),
+    account: textOf('ACCOUNT', 'only lines of this account'),
   },
   role: 'read',
   takesLong: () => true,
-  run: async ({ config, stores, flush }, { by, ...given }) => {
+  run: async ({ config, stores, desks, flush }, { by: asked, key, account, ...given }) => {
     const { from, to } = daysOf(given)
+    const by = key !== undefined && asked === 'account' ? 'key' : asked
+    if (key !== undefined && by === 'plan') throw new WrongInput(noPlan)
     if (by === 'route' && !config.usageByRoute) throw uncounted()
     await flush()
     // With zlib, which no other command needs.
     const { ledgerLines } = await import('../../ledger/ledger.ts')
     const { nowMs } = await stores().fleet.list()
     const toDay = to ?? Math.floor(nowMs / dayMs)
-    const query = { fromDay: from ?? toDay, toDay, by }
-    return ledgerLines(stores(), query, nowMs)
+    const id = key === undefined ? undefined : (await desks().keys.find(key)).key.id
+    const query = { fromDay: from ?? toDay, toDay, by, account, key: id }
+    return withNames(ledgerLines(stores(), query, nowMs), stores().keys)
   },
   json: (lines) =>
     Listed.inOrder(lines, ({ estimated, beyond, ...line }) => ({
@@ -67,6 +75,34 @@ export const exportUsage = operation({
   csv: (lines) => csvPieces(columns, lines, rowOf),
   text: table,
 })
+
+const noPlan = 'of a key, lines are by key or by route: leave out --by plan'
+
+/** Lines whose names are read at a time. */
+const linesAtOnce = 500
+
+type NamedLine = LedgerLine & Readonly<{ names: readonly string[] }>
+
+/** Lines with the names of their keys as they are now. */
+async function* withNames(
+  lines: AsyncIterable<LedgerLine>,
+  keys: KeyStore,
+): AsyncGenerator<NamedLine, void> {
+  let some: LedgerLine[] = []
+  const named = async (): Promise<NamedLine[]> => {
+    const nameOf = await keyNames(
+      keys,
+      some.flatMap((line) => line.keys),
+    )
+    return some.map((line) => ({ ...line, names: line.keys.map(nameOf) }))
+  }
+  for await (const line of lines) {
+    if (some.push(line) < linesAtOnce) continue
+    yield* await named()
+    some = []
+  }
+  yield* await named()
+}
 
 /** The days that are asked for; throws if they contradict each other. */
 function daysOf({ from, to, month }: Days & Readonly<{ month: Days | undefined }>): Days {
@@ -109,16 +145,18 @@ const columns = [
   'estimated',
   'included',
   'beyond',
+  'names',
 ]
 
-function rowOf(line: LedgerLine): (string | number | boolean)[] {
+function rowOf(line: NamedLine): (string | number | boolean)[] {
   const { id, day, account, keys, plan, requests, points, refused, final, estimated, beyond } = line
   const about = [id, day, account ?? '', keys.join(' '), plan]
-  return [...about, requests, points, refused, final, estimated, points - beyond, beyond]
+  const figures = [requests, points, refused, final, estimated, points - beyond, beyond]
+  return [...about, ...figures, line.names.join('; ')]
 }
 
-async function table(lines: AsyncIterable<LedgerLine>): Promise<string> {
-  const shown: LedgerLine[] = []
+async function table(lines: AsyncIterable<NamedLine>): Promise<string> {
+  const shown: NamedLine[] = []
   let more = 0
   for await (const line of lines) {
     if (shown.length >= mostShown) more++
@@ -127,14 +165,16 @@ async function table(lines: AsyncIterable<LedgerLine>): Promise<string> {
   if (shown.length === 0) return 'No key was used.'
   const rare = rareFigures.filter((name) => shown.some((line) => line[name] !== 0))
   const rareHeads = rare.map((name) => name.toUpperCase())
-  const heads = ['DAY', 'FOR', 'PLAN', 'REQUESTS', 'POINTS', ...rareHeads, 'REFUSED', '']
+  const heads = ['DAY', 'FOR', 'NAME', 'PLAN', 'REQUESTS', 'POINTS', ...rareHeads, 'REFUSED', '']
   const text = aligned([heads, ...shown.map((line) => shownRow(line, rare))])
   return more === 0 ? text : `${text}\nand ${more} more: --json or --csv prints all of them`
 }
 
-function shownRow(line: LedgerLine, rare: readonly RareFigure[]): string[] {
+function shownRow(line: NamedLine, rare: readonly RareFigure[]): string[] {
   const { id, day, plan, requests, points, refused, final } = line
   const about = id.slice(day.length + 1)
+  // An account says by itself whose it is.
+  const name = about.startsWith('account:') && !about.includes(':key:') ? '' : line.names.join()
   const counts = [requests, points, ...rare.map((name) => line[name]), refused].map(String)
-  return [day, about, plan, ...counts, final ? '' : 'not final yet']
+  return [day, about, name, plan, ...counts, final ? '' : 'not final yet']
 }

@@ -1,3 +1,4 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { rareFigures } from '../../../front/counts/use.ts'
 import { windowNames } from '../../../../shared/windows.ts'
 import { usage, type Usage } from '../../../front/counts/usage.ts'
@@ -36,13 +37,13 @@ function table(usages: readonly Usage[]): string {
     ({ day, key, name, test, admitted, points, refused, windows, answers, ...more }) => [
       ...(day === undefined ? [key, name] : [day]),
       ...(hasTests ? [test ? 'yes' : ''] : []),
-      String(admitted),
-      String(points),
-      ...rare.map((figure) => String(more[figure] ?? 0)),
-      String(sum(refused)),
-      ...answerClasses.map((each) => String(answers[each] ?? 0)),
+      admitted,
+      points,
+      ...rare.map((figure) => more[figure] ?? 0),
+      sum(refused),
+      ...answerClasses.map((each) => answers[each] ?? 0),
       Object.entries(refused)
-        .map(([code, count]) => `${count} ${code}${windowsText(code, windows)}`)
+        .map(([code, count]) => `${withCommas(count)} ${code}${windowsText(code, windows)}`)
         .join(', '),
     ],
   )
@@ -66,6 +67,8 @@ function table(usages: readonly Usage[]): string {
 /** Which windows were used up, beside the number of refusals by a limit. */
 function windowsText(code: string, windows: Usage['windows']): string {
   if (code !== 'rate_limit_exceeded') return ''
-  const parts = windowNames.flatMap((name) => (windows[name] ? [`${windows[name]} ${name}`] : []))
+  const parts = windowNames.flatMap((name) =>
+    windows[name] ? [`${withCommas(windows[name])} ${name}`] : [],
+  )
   return parts.length > 0 ? ` (${parts.join(', ')})` : ''
 }

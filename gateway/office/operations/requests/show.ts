@@ -76,7 +76,7 @@ export function requestsText({ answers, gateways, stored }: FoundRefusals, nowMs
   if (others.length === 0) return [...missing, answerText(newest, nowMs)].join('\n\n')
   const rows = answers.map(({ time, status, code, reason, key, name, sentence }) => [
     timeText(Date.parse(time)),
-    String(status),
+    status,
     code ?? '',
     reason,
     key === null ? '' : `${key} (${name})`,

@@ -48,8 +48,8 @@ export function reportText(report: ShadowReport): string {
     name,
     account,
     plan,
-    ...shown.map((window) => String(refused[window] ?? 0)),
-    String(of),
+    ...shown.map((window) => refused[window] ?? 0),
+    of,
     first,
     timeText(Date.parse(last)),
   ])

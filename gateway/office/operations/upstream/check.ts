@@ -6,7 +6,7 @@ import type { Check, Finding } from '../../compare/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { aligned } from '../table.ts'
+import { aligned, type Cell } from '../table.ts'
 import { chosenUpstream, wouldBe } from './would-be.ts'
 
 export type CheckedUpstream = Check & Readonly<{ url: string; upstream: string }>
@@ -73,9 +73,9 @@ function isTarget(url: string, { upstreams }: Config): boolean {
   return named.some((target) => originOf(target.url) === originOf(url))
 }
 
-function row({ probe, expected, got, milliseconds, breaks, note }: Finding): string[] {
+function row({ probe, expected, got, milliseconds, breaks, note }: Finding): Cell[] {
   const remarks = [...breaks, ...(note === undefined ? [] : [note])].join('; ')
-  return [probe, expected, got, String(milliseconds), remarks || '-']
+  return [probe, expected, got, milliseconds, remarks || '-']
 }
 
 /** Whether the backend can serve, in a sentence or two. */

@@ -1,9 +1,10 @@
+import { withCommas } from '../../../../shared/commas.ts'
 import { iso, timeText } from '../../../../shared/times.ts'
 import type { Target } from '../../../front/forwarding/target.ts'
 import { answerClasses } from '../../../front/counts/meters.ts'
 import type { OperatedGateway } from '../../office.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-import { aligned } from '../table.ts'
+import { aligned, type Cell } from '../table.ts'
 
 export const listUpstreams = ofGateway({
   name: 'upstream list',
@@ -69,15 +70,15 @@ export function byUpstream<View>(
   )
 }
 
-function cells(target: TargetView): string[] {
+function cells(target: TargetView): Cell[] {
   const { healthy, refusesSignature = false, weight, underWay, answers, p50Ms, p95Ms } = target
   const state = healthy ? 'healthy' : refusesSignature ? 'refuses our signature' : 'unhealthy'
-  const counts = Object.entries(answers).map(([name, count]) => `${count} ${name}`)
+  const counts = Object.entries(answers).map(([name, count]) => `${withCommas(count)} ${name}`)
   const { lastFailure } = target
   return [
     `${state} since ${timeText(Date.parse(target.since))}`,
-    String(weight),
-    String(underWay),
+    weight,
+    underWay,
     counts.join(', ') || '-',
     p50Ms === null ? '-' : `${p50Ms}, ${p95Ms} ms`,
     lastFailure ? `${timeText(Date.parse(lastFailure.at))} ${lastFailure.cause}` : '-',

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SideView, SwapState, SwapView } from '../../../front/swaps/view.ts'
 import type { SwapDesk } from '../swap-desk.ts'
-import type { Endpoint } from '../context.ts'
+import type { Context, Endpoint } from '../context.ts'
 import { waitTime } from '../kinds.ts'
 import { textOf } from '../parameters.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { aligned } from '../table.ts'
+import { aligned, type Cell } from '../table.ts'
 import { percentText } from '../../../front/swaps/judge.ts'
 
 const upstreamName = { ...textOf('NAME', 'the upstream'), isArgument: true } as const
@@ -16,8 +16,8 @@ export const swapStatus = operation({
   summary: 'Tell where the swap of an upstream stands, and compare both sides',
   details:
     'The counts are those of the present step, of all gateways. With --wait, the command waits until the swap is over; exit ' +
-    'code 0: all callers are at the new side, 1: they are back, there is no swap, or the time is over. Of several swaps, NAME ' +
-    'says which.',
+    'code 0: all callers are at the new side, 1: they are back, there is no swap, or the time is over. With --guard it waits ' +
+    'on after the last step, for which --wait sets no limit. Of several swaps, NAME says which.',
   parameters: {
     upstream: { ...upstreamName, help: 'the upstream; all by default' },
     wait: {
@@ -27,12 +27,21 @@ export const swapStatus = operation({
       bareText: '',
       isOfCommand: true,
     },
+    guard: {
+      kind: waitTime,
+      value: 'DURATION',
+      help: 'with --wait: exit code 1 also if it goes back within this time after the last step',
+      isOfCommand: true,
+    },
   },
   role: 'read',
-  run: async ({ desks }, { upstream, wait: mostMs }) => {
+  run: async ({ desks, clock }, { upstream, wait: mostMs, guard: guardMs = 0 }) => {
     const look = () => desks().swaps.list(upstream)
-    if (mostMs === undefined) return { byUpstream: await look(), isRefused: false }
-    const byUpstream = await atItsEnd(look, mostMs)
+    if (mostMs === undefined) {
+      if (guardMs > 0) throw new WrongInput('--guard needs --wait')
+      return { byUpstream: await look(), isRefused: false }
+    }
+    const byUpstream = await atItsEnd(look, { mostMs, guardMs, clock })
     const [view] = Object.values(byUpstream)
     return { byUpstream, isRefused: view?.state !== 'all' }
   },
@@ -50,9 +59,15 @@ type Views = Readonly<Record<string, SwapView>>
 /** The time between two looks at a swap that is waited for. */
 const lookEveryMs = 1_000
 
-/** The one swap when it is over, or as it is when the time is. */
-async function atItsEnd(look: () => Promise<Views>, mostMs: number): Promise<Views> {
-  const beganAtMs = performance.now()
+type Wait = Readonly<{ mostMs: number; guardMs: number; clock: Context['clock'] }>
+
+/** The one swap when it is over and was guarded, or as it is when the time is over. */
+async function atItsEnd(
+  look: () => Promise<Views>,
+  { mostMs, guardMs, clock }: Wait,
+): Promise<Views> {
+  let endsAtMs = performance.now() + mostMs
+  let isOnGuard = false
   for (;;) {
     const byUpstream = await look()
     const [view, ...others] = Object.values(byUpstream)
@@ -60,14 +75,19 @@ async function atItsEnd(look: () => Promise<Views>, mostMs: number): Promise<Vie
       const names = Object.keys(byUpstream).join(', ')
       throw new WrongInput(`--wait is for one swap, and there are those of ${names}: name one`)
     }
-    const leftMs = mostMs - (performance.now() - beganAtMs)
-    if (!view || overStates.has(view.state) || leftMs <= 0) return byUpstream
+    if (view?.state === 'all' && !isOnGuard) {
+      isOnGuard = true
+      const passedMs = Math.max(0, clock() - Date.parse(view.since ?? ''))
+      endsAtMs = performance.now() + guardMs - passedMs
+    }
+    const leftMs = endsAtMs - performance.now()
+    if (!view || backStates.has(view.state) || leftMs <= 0) return byUpstream
     await sleep(Math.min(lookEveryMs, leftMs))
   }
 }
 
-/** The states that only an operator, or another configuration, ends. */
-const overStates: ReadonlySet<SwapState> = new Set(['all', 'back', 'refused'])
+/** The states that only an operator, or another configuration, ends, and in which callers are at the old side. */
+const backStates: ReadonlySet<SwapState> = new Set(['back', 'refused'])
 
 export const pauseSwap = swapChange('pause', 'Keep a swap at its step', (desk, name) =>
   desk.pause(name),
@@ -107,10 +127,10 @@ function swapChange(
 }
 
 function viewText(view: SwapView): string {
-  const row = (name: string, side: SideView): string[] => [
+  const row = (name: string, side: SideView): Cell[] => [
     name,
-    String(side.requests),
-    String(side.failures),
+    side.requests,
+    side.failures,
     percentText(side.failureShare),
     side.p50Ms === null ? '-' : `${side.p50Ms}, ${side.p95Ms} ms`,
   ]

@@ -13,12 +13,12 @@ export type Part = Readonly<{ name: string; label: string; countOf: (sums: SumsV
 export function partsOf(rows: readonly SumsView[]): readonly Part[] {
   const shown = windowsWhere((window) => rows.some((row) => countIn(row, window) > 0))
   return [
-    { name: 'answered', label: 'answered', countOf: (sums) => sums.admitted - sums.backendFailed },
+    { name: 'answered', label: 'answered', countOf: (sums) => sums.admitted - sums.failed.backend },
     ...refusedBy(shown),
     { name: 'ban', label: 'by a ban', countOf: ({ ban }) => ban },
     { name: 'strangers', label: 'strangers', countOf: ({ strangers }) => strangers },
     { name: 'other', label: 'other', countOf: ({ refused, others }) => refused + others },
-    { name: 'failed', label: 'failed', countOf: (sums) => sums.failed + sums.backendFailed },
+    { name: 'failed', label: 'failed', countOf: failedOf },
   ]
 }
 
@@ -34,6 +34,11 @@ export function refusedBy(shown: readonly PageWindow[]): readonly Part[] {
 /** All that the gateway refused, of what was asked. */
 export function refusedOf(sums: SumsView): number {
   return sumOfWindows(sums) + sums.ban + sums.strangers + sums.refused
+}
+
+/** All that failed, by whosever fault. */
+export function failedOf({ failed: { gateway, noBackend, backend } }: SumsView): number {
+  return gateway + noBackend + backend
 }
 
 export function percent(part: number, whole: number): string {

@@ -2,7 +2,7 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/snapshot.ts'
-import { marks, partsOf, percent, refusedOf } from './outcomes.ts'
+import { failedOf, marks, partsOf, percent, refusedOf } from './outcomes.ts'
 import { shapes, OverTime, type Column, type Figures, type Look } from './over-time.ts'
 
 /** Lines go on over so many columns without requests. */
@@ -72,10 +72,10 @@ export function Latency({ figures, title, of }: LatencyProps) {
 
 /** The chart in a sentence. */
 export function summaryOf(range: LiveRange, sums: SumsView): string {
-  const { requests, failed, backendFailed } = sums
+  const { requests } = sums
   const when = `In the last ${shapes[range].whole}`
   if (requests === 0) return `${when} nothing was asked.`
-  return `${when} ${count(requests)} requests came; ${percent(refusedOf(sums), requests)} of them were refused, and ${percent(failed + backendFailed, requests)} failed.`
+  return `${when} ${count(requests)} requests came; ${percent(refusedOf(sums), requests)} of them were refused, and ${percent(failedOf(sums), requests)} failed.`
 }
 
 /** A number of requests, or of such a second. */

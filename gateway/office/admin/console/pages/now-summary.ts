@@ -1,16 +1,24 @@
-import { percent, refusedOf } from '../charts/outcomes.ts'
+import { failedOf, percent, refusedOf } from '../charts/outcomes.ts'
 import { rate } from '../charts/traffic.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { overMark } from '../page-parts.ts'
+import { overMark, time } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
 
 /** The troubles of this moment, each with a way to more of it. */
-export function troublesOf({ gateways, store, configs }: Snapshot): Child {
+export function troublesOf({ gateways, store, configs, incidents }: Snapshot): Child {
   const { asked, told } = gateways
   const refusals = configs.flatMap((config) => config.refusals)
   return html`
+    ${incidents.map(
+      ({ upstream, since, cause }) => html`
+        <p class="banner bad" role="alert">
+          ${upstream}: no healthy target since ${time(since)} ${`(${cause}). `}
+          <a href="#/backends">See the targets</a>
+        </p>
+      `,
+    )}
     ${
       told < asked &&
       html`<p class="banner" role="status">
@@ -20,21 +28,21 @@ export function troublesOf({ gateways, store, configs }: Snapshot): Child {
     ${
       !store.reachable &&
       html`<p class="banner bad" role="alert">
-        The store is out of reach of ${store.without.join(', ')}: requests are decided as
+        The store is out of reach of ${store.without.join(', ')}: requests are decided as${' '}
         <code>store.whenUnreachable</code> says, and other gateways aren’t heard.
       </p>`
     }
     ${
       configs.length > 1 &&
       html`<p class="banner" role="status">
-        The gateways go by ${configs.length} different configurations.
+        The gateways go by ${configs.length} different configurations.${' '}
         <a href="#/configuration">See which</a>
       </p>`
     }
     ${refusals.map(
       ({ gateway, mistake }) => html`
         <p class="banner bad" role="alert">
-          ${gateway} refuses its file as it is now: ${mistake}
+          ${gateway} refuses its file as it is now: ${mistake}${' '}
           <a href="#/configuration">See the file</a>
         </p>
       `,
@@ -44,8 +52,8 @@ export function troublesOf({ gateways, store, configs }: Snapshot): Child {
 
 /** The last minute in five numbers; those over their marks say so. */
 export function strip(sums: SumsView): Child {
-  const { requests, failed, backendFailed } = sums
-  const [refused, allFailed] = [refusedOf(sums), failed + backendFailed]
+  const { requests, failed } = sums
+  const [refused, allFailed] = [refusedOf(sums), failedOf(sums)]
   const times = (name: string, of: 'own' | 'upstream'): Tile => {
     const latency = sums[of]
     if (!latency) return [name, '–']
@@ -65,7 +73,7 @@ export function strip(sums: SumsView): Child {
     [
       'Failed',
       percent(allFailed, requests),
-      `${count(failed)} by us, ${count(backendFailed)} by backends`,
+      `gateway ${count(failed.gateway)}, no backend ${count(failed.noBackend)}, backend ${count(failed.backend)}`,
       share(allFailed, 'failed'),
     ],
     times('Gateway overhead', 'own'),

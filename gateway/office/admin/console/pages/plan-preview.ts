@@ -5,10 +5,11 @@ import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   windows,
+  mostOf,
   type Limit,
-  type LimitsByName,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
+import { limitFrom, writtenLimit } from '../written-limit.ts'
 import { aged } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { Loaded } from '../data.ts'
@@ -21,7 +22,7 @@ import { previewOf } from './preview-tables.ts'
 const pauseMs = 250
 
 /** Thinks of another limit. */
-export type ChangeLimit = (window: PageWindow, value: number | 'unlimited') => void
+export type ChangeLimit = (window: PageWindow, value: NonNullable<Limit>) => void
 
 type Props = Readonly<{
   name: string
@@ -82,13 +83,11 @@ function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Chil
       >${window.heading}
       <input
         class="short"
-        value=${limitOf(then, window)}
-        inputmode="numeric"
+        value=${writtenLimit(then[window.limit] ?? 'unlimited')}
         autocomplete="off"
         onInput=${(event: Event) => {
-          const text = (event.target as HTMLInputElement).value.trim()
-          if (/^[1-9]\d{0,14}$/.test(text)) change(window, Number(text))
-          else if (text === 'unlimited') change(window, text)
+          const limit = limitFrom((event.target as HTMLInputElement).value.trim())
+          if (limit !== undefined && limit !== 0) change(window, limit)
         }}
       />
     </label>
@@ -97,14 +96,11 @@ function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Chil
 
 type How = 'limit' | 'shadow'
 
-function limitOf(limits: LimitsByName, { limit }: PageWindow): number | 'unlimited' {
-  const setting = limits[limit] ?? 'unlimited'
-  return typeof setting === 'object' ? setting.limit : setting
-}
-
 /** The windows whose limits differ. */
 function changedIn(now: ShownLimits, then: ShownLimits): readonly PageWindow[] {
-  return windows.filter((window) => limitOf(now, window) !== limitOf(then, window))
+  const written = (limits: ShownLimits, { limit }: PageWindow) =>
+    writtenLimit(limits[limit] ?? 'unlimited')
+  return windows.filter((window) => written(now, window) !== written(then, window))
 }
 
 /** The settings of the file that differ. */
@@ -118,17 +114,17 @@ function settingsOf(
   if (how === 'limit') {
     return Object.fromEntries(changed.map(([limit, value]) => [`plans.${name}.${limit}`, value]))
   }
-  const shadow = Object.fromEntries(changed)
+  const shadow = Object.fromEntries(
+    changed.map(([limit, value]) => [limit, mostOf(value) ?? 'unlimited']),
+  )
   return { [`plans.${name}.shadow`]: shadow }
 }
 
 /** Whether no limit is raised: a shadow can't be looser than its limit. */
 function isLower(now: ShownLimits, then: ShownLimits): boolean {
-  return windows.every(({ limit }) => numberOf(then[limit]) <= numberOf(now[limit]))
-}
-
-function numberOf(limit: Limit): number {
-  return typeof limit === 'number' ? limit : Infinity
+  return windows.every(
+    ({ limit }) => (mostOf(then[limit]) ?? Infinity) <= (mostOf(now[limit]) ?? Infinity),
+  )
 }
 
 function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview> {

@@ -14,6 +14,7 @@ import {
   type ByWindow,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
+import { includedIn } from '../written-limit.ts'
 import { aged, page, table } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
@@ -53,9 +54,13 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
                 key=${window.name}
                 unit=${window.each}
                 curve=${curve}
-                limit=${numberOf(now, window)}
-                draft=${numberOf(draft, window)}
-                choose=${(limit: number) => change(window, limit)}
+                limit=${includedIn(now, window)}
+                draft=${includedIn(draft, window)}
+                choose=${(points: number) => {
+                  // What is metered stays so.
+                  const { [window.limit]: limit } = { ...now, ...draft }
+                  change(window, typeof limit === 'object' ? { ...limit, limit: points } : points)
+                }}
               />`
             )
           })}
@@ -101,11 +106,6 @@ function PlanOperations({ name }: { name: string }) {
       </section>
     `
   })
-}
-
-function numberOf(limits: Partial<ShownLimits>, { limit }: PageWindow): number | undefined {
-  const value = limits[limit]
-  return typeof value === 'number' ? value : undefined
 }
 
 function sentenceOf(now: ShownLimits, quotas: number, byDay: readonly DayOfPlan[]): string {

@@ -1,0 +1,22 @@
+import type { Limit, LimitsByName, PageWindow } from '../../../front/http/page/windows.ts'
+
+/** A limit as a field has it, such as `1000..300%`; empty without one. */
+export function writtenLimit(limit: Limit): string {
+  if (typeof limit !== 'object' || limit === null) return String(limit ?? '')
+  return `${limit.limit}..${limit.upTo}`
+}
+
+/** The limit that a field says; `undefined` if it says none. */
+export function limitFrom(text: string): NonNullable<Limit> | undefined {
+  const [points = '', upTo] = text.split('..')
+  if (text === 'unlimited') return text
+  if (!/^\d{1,15}$/.test(points)) return undefined
+  return upTo === undefined ? Number(points) : { limit: Number(points), beyond: 'meter', upTo }
+}
+
+/** The points of a limit that are included: all of it, where nothing is metered. */
+export function includedIn(limits: LimitsByName, { limit }: PageWindow): number | undefined {
+  const value = limits[limit] ?? undefined
+  const points = typeof value === 'object' ? value.limit : value
+  return points === 'unlimited' ? undefined : points
+}

@@ -1,0 +1,86 @@
+import type { AdminAddress } from '../../front/config/config.ts'
+import { andMore } from '../../../shared/and-more.ts'
+import { timeText } from '../../../shared/times.ts'
+import { ConfigError } from './config-error.ts'
+import { section } from './contradictions/remarks.ts'
+import { ConfigDocument } from './document.ts'
+import { loadedFrom, type Loaded } from './load.ts'
+import type { Environment } from './variables.ts'
+
+type Settings = Record<string, unknown>
+
+/** The sections that lead a command to its gateway and its store. */
+const leading = ['name', 'admin', 'store']
+
+/** The sections that no configuration may lack. */
+const needed: Settings = {
+  plans: { none: 'custom' },
+  upstreams: { none: { targets: ['http://127.0.0.1:9'] } },
+  routes: [{ path: '/*', upstream: 'none' }],
+}
+
+/** The configuration in force in a gateway, as it answers. */
+type Running = Readonly<{ config: Settings; loadedAt: string }>
+
+/** A file with mistakes. */
+type Source = Readonly<{ text: string; environment: Environment; name: string; error: ConfigError }>
+
+/** A configuration to go on with, and a line about the mistakes. */
+export type Salvaged = Readonly<{
+  loaded: Loaded
+  line: string
+  /** Whether it has the store of the file: a mistake may have hidden that. */
+  hasStore: boolean
+}>
+
+/**
+ * What a command can go on with while the file has mistakes: the configuration in force, with the file's way to the gateway
+ * and to the store. If the gateway doesn't tell, the members of the file that can be used.
+ */
+export async function salvaged(
+  source: Source,
+  ask: (address: AdminAddress) => Promise<Running>,
+): Promise<Salvaged> {
+  const { error, text } = source
+  const document = ConfigDocument.read(text)
+  const written = section(document.written())
+  const led = Object.fromEntries(Object.entries(written).filter(([name]) => leading.includes(name)))
+  const { config } = usableOf(led, source)
+  const running = await ask(config.admin).catch(() => undefined)
+  const settings = running ? { ...running.config, ...led } : written
+  const store = JSON.stringify(settings['store'])
+  const [first, ...others] = error.mistakes
+  const more = others.length + error.more
+  const on = running
+    ? `the gateway goes on with what it read at ${timeText(Date.parse(running.loadedAt))}`
+    : 'no gateway tells what it goes on with, so this goes by the rest of the file'
+  return {
+    loaded: usableOf(settings, source),
+    line: `${[first, ...(more > 0 ? [andMore(more)] : [])].join(', ')}: ${on}`,
+    // Without one it has that of the defaults, unless it could stand in what wasn't read.
+    hasStore:
+      JSON.stringify(settings['store']) === store && (store !== undefined || document.isSound),
+  }
+}
+
+/** A configuration of the settings that can be used. Takes the others away: a section, or the member of it that is wrong. */
+function usableOf(settings: Settings, { environment, name, error }: Source): Loaded {
+  for (;;) {
+    try {
+      return loadedFrom(JSON.stringify({ ...needed, ...settings }), environment, name, 'command')
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigError)) throw thrown
+      const wrong = thrown.findings.filter(({ isWarning }) => !isWarning)
+      if (!wrong.some(({ place }) => isTaken(settings, place))) throw error
+    }
+  }
+}
+
+function isTaken(settings: Settings, place: string): boolean {
+  const [name = '', member = ''] = place.split(/[.[\]]+/)
+  if (!(name in settings)) return false
+  const { [member]: wrong, ...others } = section(settings[name])
+  if (wrong === undefined || leading.includes(name)) delete settings[name]
+  else settings[name] = others
+  return true
+}
