@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -9,9 +9,11 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { root } from './shared.mjs'
 
 const cache = join(root, '.cache')
+const start = promisify(execFile)
 
 /** Dependencies of Debian's packages that can't be installed here. */
 export class NotHere extends Error {}
@@ -100,17 +102,11 @@ function isRunning(pid) {
 }
 
 /** Runs a program without holding up what goes on beside it; gives its output. */
-function run(command, args, cwd = root) {
-  return new Promise((resolve, reject) => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    let [stdout, stderr] = ['', '']
-    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
-    const fail = (cause) => reject(new NotHere(`${command}: ${cause}`))
-    child.on('error', (error) => fail(error.message))
-    child.on('close', (code) =>
-      code === 0 ? resolve(stdout) : fail(stderr.trim().split('\n').at(-1)),
-    )
-  })
+async function run(command, args, cwd = root) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  try {
+    return (await start(command, args, { cwd, env, maxBuffer: Infinity })).stdout
+  } catch ({ message, stderr = '' }) {
+    throw new NotHere(`${command}: ${stderr.trim().split('\n').at(-1) || message}`)
+  }
 }

@@ -3,7 +3,6 @@ import { METHODS } from '../../shared/node/http.ts'
 import { inPieces, type Pieces } from '../../shared/pieces.ts'
 import type { Refusal } from '../../shared/refusal.ts'
 import { nothingThere } from '../../shared/unknown-routes.ts'
-import type { AnswerCost } from './limits/answer-cost.ts'
 import type { Config, OwnPaths, Route } from './config/config.ts'
 import { lenienceOf, type Lenience } from './http/lenience.ts'
 import { methodsTaken } from './http/methods.ts'
@@ -22,16 +21,13 @@ import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
 import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 
 /** The settings of a route, and its answer to requests that have passed the stages. */
-export type RouteSettings = Readonly<{
-  label: string
-  cost: number
-  /** How answers tell what their requests have cost. */
-  answerCost?: AnswerCost | undefined
-  /** The upstream whose shares its requests take; `undefined` if it has none. */
-  upstream?: string
-  forwarder?: RouteForwarder | undefined
-  answer?: Answer
-}>
+export type RouteSettings = Pick<GuardedRoute, 'label' | 'cost' | 'answerCost'> &
+  Readonly<{
+    /** The upstream whose shares its requests take; `undefined` if it has none. */
+    upstream?: string
+    forwarder?: RouteForwarder | undefined
+    answer?: Answer
+  }>
 
 export type RouteOptions = Readonly<{
   guardedRoute: (settings: RouteSettings) => GuardedRoute

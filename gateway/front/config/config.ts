@@ -1,4 +1,4 @@
-import type { TlsBounds } from '../../../shared/tls/files.ts'
+import type { TlsBounds, TlsFiles } from '../../../shared/tls/files.ts'
 import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
 import type { AnswerCost } from '../limits/answer-cost.ts'
@@ -83,12 +83,7 @@ export type BackSettings = Readonly<{
 }>
 
 /** Files of the certificates at https targets, and the name that theirs must have in place of the host. */
-export type UpstreamTls = Readonly<{
-  ca?: string | undefined
-  cert?: string | undefined
-  key?: string | undefined
-  name?: string | undefined
-}>
+export type UpstreamTls = TlsFiles & Readonly<{ name?: string | undefined }>
 
 export type UpstreamSettings = Readonly<{
   name: string

@@ -18,10 +18,13 @@ export type OwnMemberOptions = Readonly<{
 }>
 
 /** The state of a configuration file that the fleet hears of. */
-type FileState = Readonly<{
+export type FileState = Readonly<{
+  /** The beginning of the SHA-256 of the text in force. */
   hash: string
+  /** The hash of what the gateways of a fleet have in common. */
   sharedHash: string
   loadedAtMs: number
+  /** The mistakes of the file as it is now; the configuration before stays in force. */
   mistakes: string | undefined
 }>
 

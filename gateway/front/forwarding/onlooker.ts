@@ -1,32 +1,28 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Route } from '../config/config.ts'
+import type { Outgoing } from './attempt.ts'
 
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Record<string, string | string[]>
 
 /** The answer to a caller, on its way, and all that is needed to ask again. */
-export type Exchange = Readonly<{
-  method: string
-  /** Path and query at the backend. */
-  target: string
-  /** The Host that the backend was sent; `undefined` for the target's. */
-  host: string | undefined
-  /** Whether cookies of the caller went along, which no other backend gets. */
-  hasCookies: boolean
-  requestId: string
-  callerId: string
-  route: Route
-  status: number
-  /** The headers that the caller gets. */
-  headers: Headers
-  body: Buffer | Readable | undefined
-  response: ServerResponse
-  /** The time to the first byte. */
-  ms: number
-  /** The headers of a request to the backend with this id, signed now. */
-  headersFor: (requestId: string) => string[]
-}>
+export type Exchange = Pick<Outgoing, 'method' | 'target' | 'host' | 'callerId'> &
+  Readonly<{
+    /** Whether cookies of the caller went along, which no other backend gets. */
+    hasCookies: boolean
+    requestId: string
+    route: Route
+    status: number
+    /** The headers that the caller gets. */
+    headers: Headers
+    body: Buffer | Readable | undefined
+    response: ServerResponse
+    /** The time to the first byte. */
+    ms: number
+    /** The headers of a request to the backend with this id, signed now. */
+    headersFor: (requestId: string) => string[]
+  }>
 
 /** Looks on at answers while a comparison of backends runs. It changes nothing, and holds nothing up. */
 export interface Onlooker {

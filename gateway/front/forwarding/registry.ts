@@ -1,15 +1,8 @@
-import type { Certificates } from '../certificates.ts'
 import type { UpstreamSettings } from '../config/config.ts'
-import type { Meters } from '../counts/meters.ts'
 import type { Swaps } from '../swaps/swaps.ts'
-import { Upstream, type UpstreamLog } from './upstream.ts'
+import { Upstream, type SharedOptions } from './upstream.ts'
 
-export type UpstreamsOptions = Readonly<{
-  log: UpstreamLog
-  meters: Meters
-  swaps: Swaps
-  certificates: Certificates
-}>
+export type UpstreamsOptions = SharedOptions & Readonly<{ swaps: Swaps }>
 
 type Entry = { upstream: Upstream; users: number }
 

@@ -17,15 +17,20 @@ export type UpstreamLog = Readonly<{
   back: (upstream: string, target: string) => void
 }>
 
-export type UpstreamOptions = Readonly<{
-  settings: UpstreamSettings
+/** What all upstreams have in common. */
+export type SharedOptions = Readonly<{
   log: UpstreamLog
   meters: Meters
-  /** The swap of its targets for others, if it is described. */
-  swap: Swap | undefined
-  /** Opens and follows the files of its certificates. */
+  /** Opens and follows the files of certificates. */
   certificates: Certificates
 }>
+
+export type UpstreamOptions = SharedOptions &
+  Readonly<{
+    settings: UpstreamSettings
+    /** The swap of its targets for others, if it is described. */
+    swap: Swap | undefined
+  }>
 
 /** A backend by its name: one or more targets that share its requests by weight, and those that a swap leads to. */
 export class Upstream {

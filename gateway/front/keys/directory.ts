@@ -1,6 +1,6 @@
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
-import type { KeyStore, Watch } from './store.ts'
+import type { KeyListener, KeyStore, Watch } from './store.ts'
 import { BloomFilter } from './bloom-filter.ts'
 import { Caller, stateOf } from './caller.ts'
 import { CallerCache } from './cache.ts'
@@ -17,22 +17,18 @@ const relearnMs = 1_000
 /** The result of a look-up: the caller of a token, `unknown` without a key, `unavailable` without the store. */
 export type LookUp = Caller | 'unknown' | 'unavailable'
 
-export type DirectoryOptions = Readonly<{
-  store: KeyStore
-  /** The most callers in memory. */
-  cacheSize: number
-  clock: Clock
-  /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
-  storeClock?: Clock
-  /** Counts the errors of the store. */
-  meters?: { storeErrors: number }
-  /** Called when the store begins to fail, and with `undefined` when it is back. */
-  trouble?: (error: Error | undefined) => void
-  /** Called with keys that anybody adds or changes. */
-  changed?: (keys: readonly StoredKey[]) => void
-  /** Called when the store was emptied, with its new epoch; all keys are asked for anew. */
-  emptied?: (epoch: string) => void
-}>
+/** What it is called with goes on to its listeners: keys that anybody adds or changes, an outage, and a store that was emptied. */
+export type DirectoryOptions = Partial<KeyListener> &
+  Readonly<{
+    store: KeyStore
+    /** The most callers in memory. */
+    cacheSize: number
+    clock: Clock
+    /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
+    storeClock?: Clock
+    /** Counts the errors of the store. */
+    meters?: { storeErrors: number }
+  }>
 
 /** Finds the callers of tokens for one gateway, in memory or in the store. */
 export class KeyDirectory {

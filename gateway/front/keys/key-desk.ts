@@ -2,8 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import type { Noted } from '../records/audit.ts'
 import { firstNames, type Act } from '../records/audit-store.ts'
-import type { Plan } from '../limits/plan.ts'
-import type { KeyPage, KeyStore, PageQuery } from './store.ts'
+import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { quotaOf, type Key, type StoredKey } from './key.ts'
 import { eachRow, importKeys, settingsOf, type Imported, type ImportOptions } from './import.ts'
@@ -44,15 +43,14 @@ export type Issued = Readonly<{ key: Key; token: string }>
  */
 export type KeyEdit = Readonly<{ what: string; change: (key: Key) => Key; act?: Act | undefined }>
 
-export type DeskOptions = Readonly<{
-  store: KeyStore
-  plans: ReadonlyMap<string, Plan>
-  clock: Clock
-  /** The store of bans: a ban goes with a key that moves to another account. */
-  quota?: QuotaStore
-  /** Writes each change to the audit. */
-  noted?: Noted
-}>
+export type DeskOptions = Pick<ImportOptions, 'store' | 'plans'> &
+  Readonly<{
+    clock: Clock
+    /** The store of bans: a ban goes with a key that moves to another account. */
+    quota?: QuotaStore
+    /** Writes each change to the audit. */
+    noted?: Noted
+  }>
 
 /** The operations on keys, for the command line and the admin API. */
 export class KeyDesk {

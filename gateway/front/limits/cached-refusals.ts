@@ -1,11 +1,9 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { newCounters, numberOf, type Counters } from './counters.ts'
-import type { Included } from './beyond.ts'
-import type { Limits } from './limits.ts'
-import type { Part, PartState } from './parts.ts'
+import type { PartState } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import type { Seen } from './quota-state.ts'
-import { includedIn, limitsIn, longestFull, neededBy, type Decision } from './step.ts'
+import { includedIn, limitsIn, longestFull, neededBy, type Ask, type Decision } from './step.ts'
 import { endsAtMs } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
@@ -18,18 +16,8 @@ const mostParts = 100
 export type Asker = Readonly<{ id: string; quota: string }>
 
 /** The terms that decide. */
-export type DecisiveTerms = Readonly<{
-  limits: Limits
-  /** Limits beyond which points are metered, up to those that refuse. */
-  included?: Included | undefined
-  bans: BanRules | undefined
-  /** The points that must have room, where they are more than the cost. */
-  least?: number | undefined
-  /** The operation and the cap that a request is counted in, too. */
-  parts?: readonly Part[] | undefined
-  /** Whether brief windows are counted; by default, where they are limited. */
-  countsBrief?: boolean | undefined
-}>
+export type DecisiveTerms = Pick<Ask, 'limits' | 'included' | 'least' | 'parts' | 'countsBrief'> &
+  Readonly<{ bans: BanRules | undefined }>
 
 /** A gateway's estimate of the store's time. The real time is at most `lagMs` later, and never earlier. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>

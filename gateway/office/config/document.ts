@@ -154,12 +154,12 @@ function canUnfold(unfold: () => unknown): boolean {
 }
 
 function shortened(text: string): string {
-  const masked = withoutTokens(text)
-  return cut(masked)
+  return cut(withoutTokens(text))
 }
 
-function cut(text: string): string {
-  return text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text
+/** A text that isn't too long for a line. A name may be as long as the file. */
+export function cut(text: string, most = mostQuoted): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
 }
 
 /** A text read as a number, true or false; `undefined` if it is none of them. */

@@ -3,7 +3,7 @@ import type { Plan } from '../../front/limits/plan.ts'
 import { mistakesIn, nameOf } from './check.ts'
 import { ConfigError } from './config-error.ts'
 import { contradictionsIn, type World } from './contradictions/contradictions.ts'
-import { ConfigDocument } from './document.ts'
+import { ConfigDocument, cut } from './document.ts'
 import { findingLine, furtherFinding, type Finding } from './finding.ts'
 import { Mistakes, type Mistake, type Path } from './mistake.ts'
 import type { ConfigFile } from './file.ts'
@@ -125,15 +125,11 @@ function findingsOf(
   const findings = sorted.map(({ offset, sentence, isWarning = false, path }): Finding => {
     const { line, column } = document.places.position(offset)
     const place = path ?? document.places.pathAt(offset)
-    const about = { file: name, line, column, place: place.length === 0 ? '' : cut(nameOf(place)) }
-    return { ...about, message: cut(sentence()), isWarning }
+    const named = place.length === 0 ? '' : cut(nameOf(place), longest)
+    const message = cut(sentence(), longest)
+    return { file: name, line, column, place: named, message, isWarning }
   })
   return [...new Map(findings.map((finding) => [findingLine(finding), finding])).values()]
-}
-
-/** A text that isn't too long for a line. A name may be as long as the file. */
-function cut(text: string): string {
-  return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
 function hasVariable(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { Config } from '../../front/config/config.ts'
+import type { FileState } from '../../front/fleet/own-member.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
@@ -9,18 +10,12 @@ import { frozen } from '../../../shared/frozen.ts'
 import type { Fault } from './preview.ts'
 
 /** The state of the configuration, for the admin API and the metrics. */
-export type ConfigState = Readonly<{
-  file: string
-  /** The beginning of the SHA-256 of the text in force. */
-  hash: string
-  /** The hash of what the gateways of a fleet have in common. */
-  sharedHash: string
-  loadedAtMs: number
-  /** The mistakes of the file as it is now; the configuration before stays in force. */
-  mistakes: string | undefined
-  /** The number of further mistakes, if there are any. */
-  more?: number | undefined
-}>
+export type ConfigState = FileState &
+  Readonly<{
+    file: string
+    /** The number of further mistakes, if there are any. */
+    more?: number | undefined
+  }>
 
 export type Reloaded = 'changed' | 'unchanged' | 'refused'
 

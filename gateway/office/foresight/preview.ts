@@ -1,4 +1,4 @@
-import type { KeyStore } from '../../front/keys/store.ts'
+import type { Stores } from '../../front/stores/stores.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import {
   dayMs,
@@ -9,12 +9,9 @@ import {
   type Window,
   type MemberName,
 } from '../../../shared/windows.ts'
-import type { QuotaStore } from '../../front/limits/store.ts'
-import type { AuditStore } from '../../front/records/audit-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import { boundOf } from './bound.ts'
 import { heldAgainst, type HeldQuota } from './held-quotas.ts'
-import type { PeakStore } from '../../front/counts/peak-store.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { refusedNow } from './refused-now.ts'
 import { unsaidOf, variableText } from './caveats.ts'
@@ -39,12 +36,7 @@ export type RefusedQuota = ReturnType<typeof refusedView>
 /** The effect that a change of a plan would have had in some days. */
 export type PlanPreview = Readonly<Awaited<ReturnType<typeof previewPlan>>>
 
-export type PreviewStores = Readonly<{
-  keys: KeyStore
-  quota: QuotaStore
-  peaks: PeakStore
-  audit: AuditStore
-}>
+export type PreviewStores = Pick<Stores, 'keys' | 'quota' | 'peaks' | 'audit'>
 
 export type PreviewAsk = Readonly<{
   /** The name of the plan. */

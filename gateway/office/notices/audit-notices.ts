@@ -1,7 +1,6 @@
 import { section } from '../../front/http/page/sections.ts'
 import type { Key } from '../../front/keys/key.ts'
 import type { AuditEntry } from '../../front/records/audit-store.ts'
-import { changedMembers } from '../../front/records/changed-members.ts'
 import { auditText } from '../../front/records/audit-store.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
 import type { NoticeType } from '../../front/records/notice-types.ts'
@@ -61,7 +60,9 @@ async function dataOf(entry: AuditEntry, facts: Facts): Promise<object | undefin
 
 /** The members in which two views differ. */
 function onlyDifferences({ before = {}, after = {} }: { before?: View; after?: View }): object {
-  const names = changedMembers(before, after)
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
   if (names.length === 0) return {}
   const those = (view: View) => Object.fromEntries(names.map((name) => [name, view[name] ?? null]))
   return { before: those(before), after: those(after) }

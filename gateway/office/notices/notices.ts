@@ -2,12 +2,9 @@ import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Config } from '../../front/config/config.ts'
 import { Lease } from '../../front/fleet/lease.ts'
-import type { FleetStore } from '../../front/fleet/store.ts'
-import type { KeyStore } from '../../front/keys/store.ts'
+import type { Stores } from '../../front/stores/stores.ts'
 import type { TargetFigures } from '../live/figures.ts'
-import type { AuditStore } from '../../front/records/audit-store.ts'
 import type { Counts } from '../../front/counts/meters.ts'
-import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { addressesOf } from './addresses.ts'
 import { ConfigNews } from './config-news.ts'
 import { Deliveries } from './deliveries.ts'
@@ -31,13 +28,7 @@ const tickMs = 1_000
 const epochSubject = 'epoch'
 
 export type NoticesOptions = Readonly<{
-  stores: Readonly<{
-    notices: NoticeStore
-    fleet: FleetStore
-    audit: AuditStore
-    keys: KeyStore
-    tallies: TallyStore
-  }>
+  stores: Pick<Stores, 'notices' | 'fleet' | 'audit' | 'keys' | 'tallies'>
   config: Config
   /** This process. */
   self: () => Readonly<{ id: string; name: string; store: string }>

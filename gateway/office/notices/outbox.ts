@@ -1,9 +1,9 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { breathe } from '../../../shared/breathe.ts'
-import type { Counts } from '../../front/counts/meters.ts'
 import { queuesFor, type NoticeAddress } from './addresses.ts'
+import type { DeliveryOptions } from './deliveries.ts'
 import type { NewNotice } from '../../front/records/notice.ts'
-import type { Added, NoticeStore, Turn } from '../../front/records/notice-store.ts'
+import type { Added, Turn } from '../../front/records/notice-store.ts'
 import type { NoticeType } from '../../front/records/notice-types.ts'
 
 /** The most notices that wait for a store that is out of reach. */
@@ -12,11 +12,7 @@ const mostWaiting = 1_000
 /** The number of notices that this process remembers to have written, which spares the store the same question. */
 const remembered = 10_000
 
-export type OutboxOptions = Readonly<{
-  store: () => NoticeStore
-  /** Notices by type and result. */
-  counts: Counts
-}>
+export type OutboxOptions = Pick<DeliveryOptions, 'store' | 'counts'>
 
 type Write = Readonly<{ type: NoticeType | undefined; run: () => Promise<Added> }>
 

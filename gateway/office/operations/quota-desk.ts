@@ -1,6 +1,4 @@
 import { iso } from '../../../shared/times.ts'
-import type { Clock } from '../../../shared/clock.ts'
-import type { Noted } from '../../front/records/audit.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
@@ -8,10 +6,9 @@ import { requireText } from '../../front/keys/settings.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
 import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
-import type { AuditStore } from '../../front/records/audit-store.ts'
-import type { LastUseStore } from '../../front/keys/last-use-store.ts'
-import type { KeyStore } from '../../front/keys/store.ts'
-import type { Ban, QuotaStore } from '../../front/limits/store.ts'
+import type { DeskOptions } from '../../front/keys/key-desk.ts'
+import type { Stores } from '../../front/stores/stores.ts'
+import type { Ban } from '../../front/limits/store.ts'
 import { setEnd } from '../../front/limits/ban-ends.ts'
 import { banView } from '../../front/limits/views.ts'
 import { causeOf } from './ban-cause.ts'
@@ -20,27 +17,23 @@ import { mostGrants, type NewGrant } from '../../front/limits/grants.ts'
 import { limitsIn } from '../../front/limits/step.ts'
 import { noLimits } from '../../front/limits/limits.ts'
 import { longestFirst, windows } from '../../../shared/windows.ts'
-import { effectiveIncluded, effectiveLimits, type Plan } from '../../front/limits/plan.ts'
+import { effectiveIncluded, effectiveLimits } from '../../front/limits/plan.ts'
 
 export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
 /** A key by its name, with the state of its limits. */
 export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
 
-export type QuotaDeskOptions = Readonly<{
-  keys: KeyStore
-  quota: QuotaStore
-  plans: ReadonlyMap<string, Plan>
-  clock: Clock
-  /** Writes each change to the audit. */
-  noted?: Noted
-  /** The author of grants. */
-  by?: string
-  /** Tells who banned a key. */
-  audit?: Pick<AuditStore, 'list'>
-  /** Tells when a key was used last. */
-  lastUses?: Pick<LastUseStore, 'of'>
-}>
+export type QuotaDeskOptions = Pick<DeskOptions, 'plans' | 'clock' | 'noted'> &
+  Pick<Stores, 'keys' | 'quota'> &
+  Readonly<{
+    /** The author of grants. */
+    by?: string
+    /** Tells who banned a key. */
+    audit?: Pick<Stores['audit'], 'list'>
+    /** Tells when a key was used last. */
+    lastUses?: Pick<Stores['lastUses'], 'of'>
+  }>
 
 /** The operations on bans and quotas, for the command line and the admin API. */
 export class QuotaDesk {

@@ -4,18 +4,12 @@ import { html, type Child } from '../../http/page/html.ts'
 import type { Openapi, Operation } from './openapi.ts'
 import { answersView, bodyView, parametersView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'
-import type { Reader } from './reader.ts'
 import { costIn, costOf, deprecationOf, type Cost } from './terms.ts'
 import type { Terms } from '../terms.ts'
-import { TryIt } from './try-it.ts'
+import { TryIt, type TryItProps } from './try-it.ts'
 import { whenIdle } from './when-idle.ts'
 
-export type OperationProps = Readonly<{
-  openapi: Openapi
-  operation: Operation
-  terms: Terms
-  reader: Reader
-}>
+export type OperationProps = Omit<TryItProps, 'cost' | 'keyHeader'> & Readonly<{ terms: Terms }>
 
 /** One operation: a form to try it, its parameters, its body, and each answer that it may get. HEAD stands in GET. */
 export function OperationView({ openapi, operation, terms, reader }: OperationProps) {

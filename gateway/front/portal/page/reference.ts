@@ -1,17 +1,11 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { text } from './json.ts'
 import { schemaId, type Openapi } from './openapi.ts'
-import { OperationView } from './operation-view.ts'
+import { OperationView, type OperationProps } from './operation-view.ts'
 import { prose } from './prose.ts'
 import { schemaView } from './schema-view.ts'
-import type { Reader } from './reader.ts'
-import type { Terms } from '../terms.ts'
 
-export type ReferenceProps = Readonly<{
-  openapi: Openapi
-  terms: Terms
-  reader: Reader
-}>
+export type ReferenceProps = Omit<OperationProps, 'operation'>
 
 /** All operations by their tags. */
 export function Reference({ openapi, terms, reader }: ReferenceProps) {
