@@ -17,8 +17,8 @@ export function chart(days: readonly DayUsage[]): Child {
   })
   const top = Math.max(1, ...drawn.map((each) => each.admitted + refusedOf(each)))
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
-  if (all + refused === 0) return html`<p>This key was not used yet.</p>`
-  const summary = `${plural(all, 'request')} let in, ${count(refused)} refused; at most ${count(top)} a day`
+  if (all + refused === 0) return html`<p>This key hasn’t been used yet.</p>`
+  const summary = `${plural(all, 'request')} admitted, ${count(refused)} refused; at most ${count(top)} a day`
   return html`
     <p>${summary}.</p>
     <div class="usage">
@@ -36,7 +36,7 @@ export function chart(days: readonly DayUsage[]): Child {
       </p>
     </div>
     <p class="legend quiet">
-      <span class="admitted">■</span>${' let in '}<span class="refused">■</span>${' refused'}
+      <span class="admitted">■</span>${' admitted '}<span class="refused">■</span>${' refused'}
     </p>
   `
 }
@@ -60,7 +60,9 @@ function barsOf(day: DrawnDay, place: number, scale: number): Child {
           y=${height - (from + value) * scale}
           height=${Math.max(1, value * scale)}
         >
-          <title>${day.day}: ${count(day.admitted)} let in, ${count(refusedOf(day))} refused</title>
+          <title>
+            ${day.day}: ${count(day.admitted)} admitted, ${count(refusedOf(day))} refused
+          </title>
         </rect>
       `,
     )

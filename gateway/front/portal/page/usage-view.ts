@@ -10,7 +10,7 @@ import { chart, refusedOf, span, sum } from './usage-chart.ts'
 export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {
   return html`
     <h3>Your last ${span} days</h3>
-    ${chart(days)} ${dayTable('This key by day, the newest first', days)}
+    ${chart(days)} ${dayTable('This key by day, newest first', days)}
     ${account && accountView(account)} ${deprecatedView(deprecated)}
   `
 }
@@ -22,9 +22,9 @@ function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Ch
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
   return html`
     <p>
-      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} let in, ${count(refused)} refused.`}
+      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} admitted, ${count(refused)} refused.`}
     </p>
-    ${dayTable(`The account ${name} by day, the newest first`, days)}
+    ${dayTable(`The account ${name} by day, newest first`, days)}
   `
 }
 
@@ -45,7 +45,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
           <thead>
             <tr>
               <th scope="col">Day</th>
-              <th scope="col" class="number">Let in</th>
+              <th scope="col" class="number">Admitted</th>
               <th scope="col" class="number">Points</th>
               ${rare.map(({ title }) => html`<th scope="col" class="number">${title}</th>`)}
               <th scope="col" class="number">Refused</th>

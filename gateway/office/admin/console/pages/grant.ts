@@ -29,7 +29,7 @@ export function Grant({ details, done }: { details: KeyDetails; done: () => void
           </label>
         `,
       )}
-      <label>Why, for other operators <input name="note" autocomplete="off" /></label>
+      <label>Reason, for other operators <input name="note" autocomplete="off" /></label>
     `}
   />`
 }
