@@ -183,7 +183,7 @@ function welcome({ gateway, backend, console, pages, operator, keys, isReached, 
   const next =
     keys.length > 0
       ? tokens(keys, gateway)
-      : `Make a key with: npm run -s tollgate -- keys create --plan free --name "My app"`
+      : `Create a key with: npm run -s tollgate -- keys create --plan free --name "My app"`
   return [
     `Tollgate runs. Ctrl-C ends it. README.md tells more.`,
     `  gateway  ${gateway}  what callers use (${configFile})`,

@@ -123,11 +123,11 @@ function openBackends(opening: Opening, check: CheckSide) {
     log: {
       out: (upstream, target, err) => {
         listening.by?.targetOut(upstream, target, err)
-        log.error({ upstream, target, err }, 'a target is taken out: it failed too often')
+        log.error({ upstream, target, err }, 'a target is marked unhealthy: it failed too often')
       },
       back: (upstream, target) => {
         listening.by?.targetBack(upstream, target)
-        log.info({ upstream, target }, 'a target is let back in')
+        log.info({ upstream, target }, 'a target is healthy again')
       },
     },
     meters,

@@ -101,7 +101,7 @@ export function openOffice(front: Front, options: OfficeOptions) {
     isNeeded: () => hasOwnCallers || hasIssuers,
     noted: noterFor(stores.audit, 'gateway', clock),
     clock: () => front.quotas.nowMs,
-    failed: (err) => log.error({ err }, 'unused records can’t be taken away; it is tried again'),
+    failed: (err) => log.error({ err }, 'unused records can’t be removed; trying again'),
   })
   closers.add(() => unusedCallers.close())
   return {

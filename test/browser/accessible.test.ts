@@ -65,7 +65,7 @@ test('the keyboard alone is enough', async (t, open) => {
   t.equal(await focused(page), 'Revoke', 'the focus is back')
   await page.reload()
   await settled(page)
-  const skip = page.getByRole('link', { name: 'Skip to the content' })
+  const skip = page.getByRole('link', { name: 'Skip to content' })
   await skip.focus()
   t.ok(await skip.isVisible())
   await page.keyboard.press('Enter')

@@ -90,7 +90,7 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
     }
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Lift the ban' })
-    await dialog.getByText('is let in again').waitFor()
+    await dialog.getByText('works again').waitFor()
     await dialog.getByRole('button', { name: 'Lift the ban' }).focus()
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'hidden' })
@@ -118,8 +118,8 @@ test('task 2: a limit is tried, saved and watched from its plan’s page', async
   t.match(await page.locator('.diff .added').innerText(), /perMinute: 1\b/)
   await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
-  await page.getByText('Every gateway goes by it.').waitFor()
-  await page.getByRole('link', { name: 'Watch what it does' }).press('Enter')
+  await page.getByText('Every gateway runs it.').waitFor()
+  await page.getByRole('link', { name: 'Watch the effect' }).press('Enter')
   await page.getByText('Keys and refusals of the plan free only').waitFor()
   t.ok(performance.now() - began < 30_000, 'within 30 s')
   t.match(readFileSync(admin.file, 'utf8'), /free: \{ perMinute: 1, perDay: 1000 \}/)
@@ -136,13 +136,7 @@ test('roles hide what they don’t allow', async (t, open) => {
   const admin = await startWithRedis(t, { tokens })
   const { key } = await furnish(admin)
   const seen: Record<string, string[]> = {}
-  const words = [
-    'Reset the quota',
-    'Rotate the token',
-    'Revoke',
-    'Make a key',
-    'Read the file again',
-  ]
+  const words = ['Reset the quota', 'Rotate the token', 'Revoke', 'Create key', 'Reload the file']
   for (const [name, secret] of [
     ['alice', token],
     ['bob', 'token-of-bob-012345'],
@@ -167,8 +161,8 @@ test('roles hide what they don’t allow', async (t, open) => {
 test('a token is shown once: not after Back or a reload, and it is kept nowhere', async (t, open) => {
   const admin = await startWithRedis(t)
   const page = await open(admin.url, { place: 'keys' })
-  await page.getByRole('button', { name: 'Make a key' }).click()
-  await page.getByLabel('Name').fill('Acme')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Acme')
   await page.keyboard.press('Enter')
   const field = page.locator('dialog .token')
   await field.waitFor()
@@ -217,8 +211,8 @@ test('a second click does nothing twice', async (t, open) => {
     await page.locator('dialog .token').waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
   }
-  const make = () => page.getByRole('button', { name: 'Make a key' }).click()
-  await twice(make, () => page.getByLabel('Name').fill('Acme'))
+  const make = () => page.getByRole('button', { name: 'Create key' }).click()
+  await twice(make, () => page.getByRole('textbox', { name: 'Name' }).fill('Acme'))
   await page.getByRole('link', { name: 'Acme' }).click()
   await twice(
     () => pressAction(page, 'Rotate the token'),

@@ -52,7 +52,7 @@ test('a mistake leads to its line, and a text is saved unless somebody else was 
   const dialog = page.getByRole('dialog', { name: 'Save', exact: true })
   await dialog.getByText('1 setting changes at once').waitFor()
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Every gateway goes by it.').waitFor()
+  await page.getByText('Every gateway runs it.').waitFor()
   t.equal(readFileSync(file, 'utf8'), text.replace('perMinute: 60', 'perMinute: 61'))
   t.match((await ask('GET', '/admin/config')).text, '"perMinute":61')
 
@@ -72,7 +72,7 @@ test('a text is checked once, when typing stops', async (t, open) => {
   const { url, file } = await startAdmin(t, { admin: saving })
   const page = await open(url, { place: 'configuration' })
   const { field } = await fieldOf(page, file)
-  await page.getByText('It is sound, and changes nothing').waitFor()
+  await page.getByText('The configuration is valid, and changes nothing').waitFor()
   let checks = 0
   page.on('request', (request) => {
     if (request.url().endsWith('/admin/config/check')) checks++
@@ -99,7 +99,7 @@ test('the page has the text in force, with the check of a change, its lines, and
   await page.getByText('admin.save is on by default here, because the store is embedded').waitFor()
   const { field, text } = await fieldOf(page, admin.file)
   t.equal(text, readFileSync(admin.file, 'utf8'))
-  await page.getByText('It is sound, and changes nothing').waitFor()
+  await page.getByText('The configuration is valid, and changes nothing').waitFor()
 
   gate.let('wait')
   const report = admin.ask('GET', '/admin/plans/free/demand')
@@ -141,7 +141,7 @@ test('where other gateways must get the file, nothing is saved, and they are nam
   const page = await open(one.url, { place: 'configuration' })
   const { field, text } = await fieldOf(page, one.file)
   await field.fill(`${text}# more\n`)
-  await page.getByText('It is sound').waitFor()
+  await page.getByText('The configuration is valid').waitFor()
   const why = await page.getByText('This can’t be saved here:').innerText()
   t.match(why, two.gateway.app.front.self.name)
   t.match(why, /Copy it instead/)

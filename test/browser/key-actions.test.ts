@@ -65,7 +65,7 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
   const dialog = page.getByRole('dialog')
   await admin.ask('DELETE', `/admin/bans/${key.id}`)
   await until(async () => !/banned/.test(await page.locator('.sentence').innerText()), 8_000)
-  await dialog.getByText('This empties its own counters').waitFor()
+  await dialog.getByText('This resets its own counters').waitFor()
   await dialog.getByRole('button', { name: 'Reset the quota' }).press('Enter')
   await dialog.waitFor({ state: 'hidden' })
   await until(async () => (await focused(page)) === 'More')
@@ -75,7 +75,7 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
   await admin.ask('POST', `${path}/enable`)
 
   await page.getByRole('button', { name: 'Revoke' }).press('Enter')
-  await dialog.getByLabel('Type Acme to go on').fill('Acme')
+  await dialog.getByLabel('Type Acme to confirm').fill('Acme')
   await looksWell(t, page, 'key-revoke')
   await dialog.getByRole('button', { name: 'Revoke' }).press('Enter')
   await group.waitFor({ state: 'detached' })

@@ -29,17 +29,17 @@ test('keys are sorted by use, and saved as CSV', async (t, open) => {
   const page = await open(url, { place: 'keys' })
   const shown = async () =>
     (await page.locator('tbody a').allInnerTexts()).map((name) => name.charAt(0)).join('')
-  const order = page.getByLabel('Order')
+  const order = page.getByLabel('Sort')
   await until(async () => (await shown()) === 'ABCD')
   for (const [words, names] of [
-    ['by use today', 'BCAD'],
-    ['by refusals today', 'ACBD'],
-    ['by last use', 'ABCD'],
+    ['use today', 'BCAD'],
+    ['refusals today', 'ACBD'],
+    ['last use', 'ABCD'],
   ] as const) {
     await order.selectOption(words)
     await until(async () => (await shown()) === names)
   }
-  await order.selectOption('by use today')
+  await order.selectOption('use today')
   await until(async () => (await shown()) === 'BCAD')
   t.match(await page.locator('tbody tr').first().innerText(), /Bolt.*500/s)
   await looksWell(t, page, 'keys-sorted')
@@ -63,40 +63,40 @@ test('several keys are changed at once, and those that failed are told', async (
   }
   const page = await open(url, { place: 'keys', expected: /^409 PATCH \/admin\/keys\// })
   await settled(page)
-  const chosen = page.getByRole('group', { name: 'Chosen keys' })
-  t.equal(await chosen.count(), 0)
+  const selected = page.getByRole('group', { name: 'Selected keys' })
+  t.equal(await selected.count(), 0)
   for (const name of ['Acme', 'Cargo']) {
     await page.getByRole('checkbox', { name }).press(' ')
   }
-  await chosen.getByText('2 keys chosen').waitFor()
+  await selected.getByText('2 keys selected').waitFor()
   const dialog = page.getByRole('dialog')
-  await chosen.getByRole('button', { name: 'Disable' }).press('Enter')
+  await selected.getByRole('button', { name: 'Disable' }).press('Enter')
   await dialog.getByText('2 keys will get 401 until enabled again: “Acme”, “Cargo”.').waitFor()
   t.equal(await stateOf(), 'pro active, pro active, pro active, pro active', 'a question first')
-  await looksWell(t, page, 'keys-chosen')
+  await looksWell(t, page, 'keys-selected')
   await dialog.getByRole('button', { name: 'Disable' }).press('Enter')
   await page.getByRole('status').getByText('Disable: 2 keys done.').waitFor()
   t.equal(await stateOf(), 'pro disabled, pro active, pro disabled, pro active')
-  t.equal(await focused(page), 'Disable', 'they are still chosen')
-  await chosen.getByRole('button', { name: 'Enable' }).press('Enter')
+  t.equal(await focused(page), 'Disable', 'they are still selected')
+  await selected.getByRole('button', { name: 'Enable' }).press('Enter')
   await dialog.getByRole('button', { name: 'Enable' }).press('Enter')
   await page.getByRole('status').getByText('Enable: 2 keys done.').waitFor()
   t.equal(await stateOf(), 'pro active, pro active, pro active, pro active')
 
-  await page.getByRole('checkbox', { name: 'All of this page' }).press(' ')
-  await chosen.getByText('4 keys chosen').waitFor()
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).press(' ')
+  await selected.getByText('4 keys selected').waitFor()
   const cargo = all.find(({ name }) => name === 'Cargo')
-  await chosen.getByRole('button', { name: 'Change plan' }).press('Enter')
+  await selected.getByRole('button', { name: 'Change plan' }).press('Enter')
   await ask('POST', `/admin/keys/${cargo?.id}/revoke`)
   await dialog.getByLabel('Plan').selectOption('free')
   await dialog.getByRole('button', { name: 'Change plan' }).press('Enter')
   const told = page.getByRole('alert')
-  await told.getByText('Change plan: 3 keys done, 1 not:').waitFor()
+  await told.getByText('Change plan: 3 keys done, 1 failed:').waitFor()
   t.match(await told.getByRole('listitem').innerText(), /^Cargo: .* is revoked/)
   t.equal(await stateOf(), 'free active, free active, pro revoked, free active')
   await looksWell(t, page, 'keys-partly')
   await page.getByLabel('State').selectOption('active')
-  await chosen.waitFor({ state: 'detached' })
+  await selected.waitFor({ state: 'detached' })
   t.pass('another list chooses nothing')
 })
 

@@ -13,8 +13,8 @@ test('a key is made with all that the command takes, and the next one begins afr
   const page = await open(url, { place: 'keys', expected: /^400 POST \/admin\/keys/ })
   const dialog = page.getByRole('dialog')
   const plan = dialog.getByRole('combobox', { name: /^Plan/ })
-  const make = dialog.getByRole('button', { name: 'Make it' })
-  const begin = () => page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  const make = dialog.getByRole('button', { name: 'Create key' })
+  const begin = () => page.getByRole('button', { name: 'Create key' }).press('Enter')
   const fill = async (values: Readonly<Record<string, string>>): Promise<void> => {
     for (const [label, value] of Object.entries(values)) {
       await dialog.getByLabel(label).fill(value)
@@ -35,12 +35,12 @@ test('a key is made with all that the command takes, and the next one begins afr
 
   await plan.selectOption('own')
   await fill({ Name: 'Twin', 'A minute': '7', 'A day': '70', Account: 'acme', Note: 'Ticket 5' })
-  await dialog.getByText('Only some methods').click()
+  await dialog.getByText('Restrictions and billing day').click()
   await fill({ Methods: 'GET, HEAD', Paths: '/v1/pets  /v1/pets/*', Addresses: '10.0.0.0/8' })
-  await fill({ 'Day on which': '15', Expires: '2099-01-01T00:00' })
+  await fill({ 'Billing day': '15', Expires: '2099-01-01T00:00' })
   await looksWell(t, page, 'make-key-all')
   await make.press('Enter')
-  await dialog.getByText('Its token is shown this once').waitFor()
+  await dialog.getByText('Copy the token now').waitFor()
   t.match(await dialog.getByRole('status').first().innerText(), /Twin/)
   await dialog.getByRole('button', { name: 'Done' }).press('Enter')
   const [key] = json(await ask('GET', '/admin/keys?search=acme')) as unknown as { id: string }[]
@@ -56,5 +56,5 @@ test('a key is made with all that the command takes, and the next one begins afr
     standing: { monthFrom: 15 },
   })
   await go(page, `keys/${key?.id}`)
-  t.match(await page.locator('main .facts').innerText(), 'Months begin on day\n15')
+  t.match(await page.locator('main .facts').innerText(), 'Billing day\n15')
 })

@@ -17,8 +17,8 @@ test('first steps lead from an empty console to a request, and go with it', asyn
   await page.getByRole('heading', { name: 'First steps' }).waitFor()
   t.equal(await page.locator('.columns .chart').count(), 0, 'there are no times yet')
   await looksWell(t, page, 'now-first-steps')
-  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
-  const dialog = page.getByRole('dialog', { name: 'Make a key' })
+  await page.getByRole('button', { name: 'Create key' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Create key' })
   await dialog.getByLabel('Name').fill('Me')
   await page.keyboard.press('Enter')
   const token = await dialog.locator('.token').innerText()
@@ -51,8 +51,8 @@ test('first steps come also where the gateway had no answer at first', async (t,
 test('a token that the first steps show stays when traffic comes', async (t, open) => {
   const { url, gateway } = await startAdmin(t)
   const page = await open(url)
-  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
-  const dialog = page.getByRole('dialog', { name: 'Make a key' })
+  await page.getByRole('button', { name: 'Create key' }).press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Create key' })
   await dialog.getByLabel('Name').fill('Me')
   await page.keyboard.press('Enter')
   const token = await dialog.locator('.token').innerText()
@@ -122,9 +122,9 @@ test('figures over their marks say so, routes that fail come first, and equal re
     /^\/v1\/\*\s+43\s+0 %\s+33 %\s+▲ over 20 %\s+[\d.]+\s+[\d.]/,
   ])
 
-  const refusals = page.getByRole('region', { name: /^The latest 21, equal ones in one row/ })
+  const refusals = page.getByRole('region', { name: /^The latest 21, grouped by key and reason/ })
   t.match(await refusals.locator('tbody tr').allInnerTexts(), [
-    /^[\d:]+\s+4\s+Acme\s+500 of the backend\s+backend\s+\/v2\/\*$/,
+    /^[\d:]+\s+4\s+Acme\s+500 from the backend\s+backend\s+\/v2\/\*$/,
     /^[\d:]+\s+17\s+Bolt\s+429 rate_limit_exceeded\s+minute\s+\/v2\/\* and 1 more$/,
   ])
   await looksWell(t, page, 'now-over-marks')
@@ -175,7 +175,7 @@ test('bars of 5 seconds and lines of times can be pointed at, on a phone too', a
       await chart.getByText('In 15 minutes').waitFor()
     }
   }
-  await charts.nth(2).getByText('The same as a table').press('Enter')
+  await charts.nth(2).getByText('Show as table').press('Enter')
   const times = page.getByRole('region', { name: 'Backends’ time, ms: the highest of' })
   t.match(await times.locator('tbody tr').first().innerText(), /^[\d:]+\s+[\d.]+ ms\s+[\d.]+ ms$/)
   t.match(

@@ -81,7 +81,7 @@ test('a key shows how it stands in its operations and its cap, and what they hav
     /writes, this minute: . of 30 used/,
     /Cap, this hour: 7 of 7 used/,
   ])
-  t.match(await factsOf(page), /Cap inside its account\s+7 an hour\s+Months begin on day\s+15/)
+  t.match(await factsOf(page), /Cap inside its account\s+7 an hour\s+Billing day\s+15/)
   await page.getByText('hour of exports: 5 of 5 used').waitFor()
   await page.getByText('hour of the cap: 7 of 7 used').waitFor()
   await looksWell(t, page, 'operations-key')
@@ -92,13 +92,13 @@ test('a key shows how it stands in its operations and its cap, and what they hav
     return text
   }
   t.match(await told('Grant more'), 'Operations and caps get none of them.')
-  t.match(await told('Reset the quota'), 'all of its windows, operations and caps begin anew.')
+  t.match(await told('Reset the quota'), 'all of its windows, operations and caps start over.')
   const { key: other } = await gateway.key({ name: 'Plain' })
   await go(page, `keys/${other.id}`)
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
   t.notMatch(await factsOf(page), /Cap|Months/)
   t.notMatch(await told('Grant more'), /operations/)
-  t.match(await told('Reset the quota'), 'all of its windows begin anew.')
+  t.match(await told('Reset the quota'), 'all of its windows start over.')
 })
 
 test('lists of refusals and an explained request name the operation, or the cap', async (t, open) => {
@@ -125,14 +125,14 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   })
   const dialog = page.getByRole('dialog')
   const cap = dialog.getByRole('group', { name: /^Cap/ })
-  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  await page.getByRole('button', { name: 'Create key' }).press('Enter')
   await dialog.getByLabel('Name').fill('Batch')
   t.equal(await cap.count(), 0, 'a key without an account has none')
   await dialog.getByLabel('Account').fill('acme')
   await cap.getByLabel('An hour').fill('none')
   await dialog.getByLabel('Test key').check()
   await looksWell(t, page, 'operations-make-key')
-  const make = dialog.getByRole('button', { name: 'Make it' })
+  const make = dialog.getByRole('button', { name: 'Create key' })
   const isRefused = (sentence: RegExp) => dialog.getByRole('alert').getByText(sentence).waitFor()
   await make.press('Enter')
   await isRefused(/cap\.perHour/)
@@ -141,9 +141,9 @@ test('a key of an account is made with a cap, and keeps, changes and loses it', 
   await isRefused(/test key has a quota of its own/)
   await dialog.getByLabel('Test key').uncheck()
   await make.press('Enter')
-  await dialog.getByText('Its token is shown this once').waitFor()
+  await dialog.getByText('Copy the token now').waitFor()
   await dialog.getByRole('button', { name: 'Done' }).press('Enter')
-  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  await page.getByRole('button', { name: 'Create key' }).press('Enter')
   t.equal(await cap.count(), 0, 'the next key has no account yet')
   const batch = async () => {
     const keys = JSON.parse((await ask('GET', '/admin/keys?search=Batch')).text) as KeyView[]
@@ -193,7 +193,7 @@ test('callers read which operations a plan limits, and how they stand in them an
   const about = await page.getByRole('region', { name: 'Plans and limits' }).innerText()
   t.match(about, 'A request that a plan lists under operations has to fit into the limits there')
   t.match(about, 'an hour at minute 0')
-  const refused = await page.getByRole('region', { name: 'When you are refused' }).innerText()
+  const refused = await page.getByRole('region', { name: 'When requests are refused' }).innerText()
   t.match(
     refused,
     'The second, the minute, the hour, or the day is used up: the message says which, and whether it is that of an operation, or of your key’s cap.',

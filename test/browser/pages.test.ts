@@ -153,7 +153,7 @@ test('a request that was refused before a restart is found by its id', async (t,
   const page = await open(url, { place: 'keys' })
   await page.locator('#search').fill(id)
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'One request' }).waitFor()
+  await page.getByRole('heading', { name: 'Request' }).waitFor()
   await page.getByText('401 missing_api_key.').waitFor()
   t.match(await page.locator('main').innerText(), 'GET /v1/pets (route /v1/*)')
   t.match(page.url(), `#/requests/${id}`)

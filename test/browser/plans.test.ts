@@ -85,7 +85,7 @@ test('a new plan is checked, shown as a change of the file, and saved', async (t
   await looksWell(t, page, 'plans-new')
   await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
-  await page.getByRole('link', { name: 'Watch what it does' }).press('Enter')
+  await page.getByRole('link', { name: 'Watch the effect' }).press('Enter')
   await page.getByRole('heading', { name: 'Plan gold-2' }).waitFor()
   t.match(readFileSync(file, 'utf8'), /gold-2: \{ perMinute: 600, perDay: 20000 \}/)
   t.ok(gateway.app.config.plans.has('gold-2'), 'it is in force')
@@ -113,7 +113,7 @@ test('an edit of a plan keeps what it meters, and says it', async (t, open) => {
   await looksWell(t, page, 'plan-metered')
   await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
-  await page.getByRole('link', { name: 'Watch what it does' }).waitFor()
+  await page.getByRole('link', { name: 'Watch the effect' }).waitFor()
   t.match(
     readFileSync(file, 'utf8'),
     /perMinute: 60\n    perDay: \{ limit: 400, beyond: meter, upTo: '250%' \} # as agreed\n/,

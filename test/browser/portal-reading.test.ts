@@ -53,7 +53,7 @@ test('refusals that most operations have stand once, and each operation leads to
     '',
     '',
   ])
-  t.match(await place.innerText(), /201.*413.*415.*Refusals as of most operations: 400 401 403/s)
+  t.match(await place.innerText(), /201.*413.*415.*Shared with most operations: 400 401 403/s)
   await place.getByRole('link', { name: '429' }).click()
   const refusal = page.locator('#refusal-429')
   await refusal.getByText('Retry-After').first().waitFor()
@@ -122,17 +122,17 @@ test('the bars of 90 days stand between axes, and a page without rotation says s
   await gateway.app.front.flushCounts()
   const page = await visit(open, gateway.url)
   await enterKey(page, token)
-  const standing = page.getByRole('region', { name: 'How you stand' })
-  await standing.getByText('3 requests let in, 0 refused').waitFor()
+  const standing = page.getByRole('region', { name: 'Your limits and usage' })
+  await standing.getByText('3 requests admitted, 0 refused').waitFor()
   const day = (ago: number): string =>
     new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
   t.strictSame(await standing.locator('.axis span').allInnerTexts(), [
     ...['3', '0'],
     ...[day(89), day(44), 'today'],
   ])
-  t.match(await standing.locator('rect title').textContent(), `${day(0)}: 3 let in, 0 refused`)
-  await standing.getByText('rotation is off: ask the API’s operator').waitFor()
-  t.equal(await standing.getByText('Give this key a new token').count(), 0)
+  t.match(await standing.locator('rect title').textContent(), `${day(0)}: 3 admitted, 0 refused`)
+  await standing.getByText('Keys can’t be rotated here: ask the API’s operator').waitFor()
+  t.equal(await standing.getByText('Rotate this key').count(), 0)
 })
 
 test('an operation that goes says until when, and one that went says since when', async (t, open) => {
@@ -161,7 +161,7 @@ test('a document without operations is a page that says so', async (t, open) => 
   const { url } = await startPages(t, { text, rotate: 'off', more: 'quota: off\nusage: off' })
   const page = await visit(open, url)
   await page.getByText('The document has no operations.').waitFor()
-  t.equal(await page.getByText('Refusals of most operations').count(), 0)
+  t.equal(await page.getByText('Refusals shared by most operations').count(), 0)
 })
 
 test('ends are near by the gateway’s clock, whatever the browser’s says, and the reader’s time is a tooltip', async (t, open) => {

@@ -40,7 +40,7 @@ test('a stranger gets from the page to a call, and to a 429 that says what to do
   await place.getByText('429 Too Many Requests').waitFor()
   t.match(
     await place.locator('.banner[role=status]').innerText(),
-    /0 of 2 left, until .*Wait \d+ seconds?, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ( \(in \d+ s\))?\. A request/s,
+    /0 of 2 left, until .*Wait \d+ seconds?, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ( \(in \d+ s\))?\. Then requests are accepted/s,
   )
   await picture(page, 'portal-429')
   await place.getByRole('link', { name: 'What refusals mean' }).click()
@@ -126,9 +126,9 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
   await gateway.app.front.flushCounts()
   const page = await visit(open, gateway.url)
   await enterKey(page, token)
-  const standing = page.getByRole('region', { name: 'How you stand' })
-  await standing.getByText('3 requests let in, 0 refused').waitFor()
-  await standing.getByText('The account acme (1 key): 3 let in').waitFor()
+  const standing = page.getByRole('region', { name: 'Your limits and usage' })
+  await standing.getByText('3 requests admitted, 0 refused').waitFor()
+  await standing.getByText('The account acme (1 key): 3 admitted').waitFor()
   t.match(await standing.innerText(), /Today: 3 of 1,000 used/)
   t.match(await standing.innerText(), /0 strikes of 60/)
   t.match(
@@ -144,11 +144,11 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
   )
   await picture(page, 'portal-standing')
 
-  await standing.getByText('Give this key a new token').click()
-  await standing.getByRole('button', { name: 'Make a new token' }).click()
+  await standing.getByText('Rotate this key').click()
+  await standing.getByRole('button', { name: 'Rotate' }).click()
   const fresh = await standing.locator('.token').innerText()
   t.match(fresh, /^tg_/)
-  await standing.getByRole('button', { name: 'I have it' }).click()
+  await standing.getByRole('button', { name: 'I’ve saved it' }).click()
   await until(async () => (await page.locator('.token').count()) === 0)
   const place = await unfold(page, 'GET /v1/pets')
   await place.getByRole('button', { name: 'Send' }).click()
@@ -156,7 +156,7 @@ test('the page shows how a key stands, and rotates it', async (t, open) => {
   t.match(await gateway.desk.holderOf(fresh), { isCurrent: true, key: { id: key.id } })
 
   await gateway.stores.quota.ban('account:acme', key.id, Date.now() + 3_600_000)
-  await standing.getByRole('button', { name: 'Look again' }).click()
+  await standing.getByRole('button', { name: 'Refresh' }).click()
   await standing
     .getByText(/Your key is banned until .*Z \(in 1 h\)\. Why, and what to do/)
     .waitFor()
@@ -249,7 +249,7 @@ test('axe finds nothing on it, in light and dark, empty and full', async (t, ope
   }
   await inBoth('empty')
   await enterKey(page, token)
-  await page.getByText('request let in').waitFor()
+  await page.getByText('request admitted').waitFor()
   const place = await unfold(page, 'POST /v1/pets')
   await place.getByRole('button', { name: 'Send' }).click()
   await place.getByText('201 Created').waitFor()

@@ -83,13 +83,13 @@ test('lists have a column for a window where one of their keys or plans is limit
   )
   const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
   t.match(await row('free').innerText(), /unlimited\s+60\s+unlimited\s+1,000\s+unlimited/)
-  t.match(await row('own').innerText(), /(?:of each key\s+){5}/)
+  t.match(await row('own').innerText(), /(?:set per key\s+){5}/)
 })
 
 test('a key is made with limits of its own', async (t, open) => {
   const { url, ask } = await startAdmin(t, { more: plans })
   const page = await open(url, { place: 'keys' })
-  await page.getByRole('button', { name: 'Make a key' }).press('Enter')
+  await page.getByRole('button', { name: 'Create key' }).press('Enter')
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('Mine')
   await dialog.getByRole('combobox', { name: /^Plan/ }).selectOption('own')
@@ -97,8 +97,8 @@ test('a key is made with limits of its own', async (t, open) => {
   await dialog.getByLabel('An hour').fill('70')
   await dialog.getByLabel('A day').fill('unlimited')
   await looksWell(t, page, 'windows-make-key')
-  await dialog.getByRole('button', { name: 'Make it' }).press('Enter')
-  await dialog.getByText('Its token is shown this once').waitFor()
+  await dialog.getByRole('button', { name: 'Create key' }).press('Enter')
+  await dialog.getByText('Copy the token now').waitFor()
   t.match(
     (await ask('GET', '/admin/keys?search=Mine')).text,
     '{"perMinute":10,"perHour":70,"perDay":"unlimited"}',
@@ -118,7 +118,7 @@ test('a plan’s page tries a limit of any window', async (t, open) => {
   await looksWell(t, page, 'windows-plan-with-draft')
   await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
-  await page.getByText('Every gateway goes by it.').waitFor()
+  await page.getByText('Every gateway runs it.').waitFor()
   t.match(readFileSync(file, 'utf8'), /free: \{ perMinute: 60, perDay: 1000, perMonth: 500 \}/)
   await go(page, 'plans/wide')
   await looksWell(t, page, 'windows-plan-of-five')
@@ -143,7 +143,7 @@ test('a request that the hour refused tells of the hour', async (t, open) => {
 
 test('callers are told of the windows of the plans in force, and of no others', async (t, open) => {
   const words = async (page: Page): Promise<string> => {
-    const parts = ['Plans and limits', 'When you are refused']
+    const parts = ['Plans and limits', 'When requests are refused']
     const texts = parts.map((name) => page.getByRole('region', { name }).innerText())
     return (await Promise.all(texts)).join('\n')
   }
@@ -159,7 +159,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   await two.app.front.flushCounts()
   await enterKey(page, limited)
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
-  await page.getByText('This key by day, the newest first').click()
+  await page.getByText('This key by day, newest first').click()
   await page.getByText('3 rate_limit_exceeded (3 by the day)').waitFor()
   await looksWell(t, page, 'windows-portal-of-two')
 

@@ -62,7 +62,7 @@ t.test('three gateways, one of several workers, know all of it from each other',
     })
     const view = await fleetAt(place)
     t.strictSame(namesOf(view), all)
-    t.match(view.summary, /^All 4 gateways go by [0-9a-f]{4}…\.$/)
+    t.match(view.summary, /^All 4 gateways run [0-9a-f]{4}…$/)
     t.equal(view.inForce.length, 1)
     t.strictSame(
       view.gateways.map(({ worker }) => worker),
@@ -81,7 +81,7 @@ t.test('three gateways, one of several workers, know all of it from each other',
     const { summary } = await fleetAt(place)
     t.match(
       summary,
-      /^4 gateways run different configurations since 20.{17}Z: edge-1\/1, edge-1\/2 and edge-2 \w+…, edge-3 \w+…\.$/,
+      /^4 gateways run different configurations since 20.{17}Z: edge-1\/1, edge-1\/2 and edge-2 \w+…, edge-3 \w+…$/,
     )
   }
   const seconds = (performance.now() - changedAtMs) / 1_000
@@ -102,10 +102,7 @@ t.test('three gateways, one of several workers, know all of it from each other',
   const { stdout, code } = await runCommand(['gateways', '--config', one.file], environment)
   t.equal(code, 0)
   t.match(stdout, /^edge-3 +\d+\.\d+\.\d+ .* the Redis Cluster at 127\.0\.0\.1/m)
-  t.match(
-    stdout,
-    /^edge-3 refuses its file as it is now: \S+:\d+:\d+: plans\.free\.perMinute must/m,
-  )
+  t.match(stdout, /^edge-3 refuses its current file: \S+:\d+:\d+: plans\.free\.perMinute must/m)
 
   const answer = await fetch(`${one.url}/v1/x`)
   t.notMatch(JSON.stringify([...answer.headers]) + (await answer.text()), 'edge-', 'for operators')

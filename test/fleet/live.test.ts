@@ -149,7 +149,7 @@ bans: { strikes: 1, grace: 0s }`,
     runCommand(['now', ...words, '--config', file], { ADMIN_TOKEN: token })
   const { stdout, code } = await command('--range', '15m')
   t.equal(code, 0)
-  t.match(stdout, /^1 of 1 gateway told, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\.\n/)
+  t.match(stdout, /^1 of 1 gateways reporting, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\.\n/)
   t.match(stdout, /LAST MINUTE +15M\nrequests +39 +39\nadmitted +18 +18\n/)
   t.match(stdout, /^own p50, p99 +[\d.]+, [\d.]+ ms /m)
   t.match(stdout, /animals +http:\S+ +healthy/)

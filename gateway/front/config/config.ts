@@ -91,7 +91,7 @@ export type UpstreamSettings = Readonly<{
   swap: SwapSettings | undefined
   timeouts: Timeouts
   health: HealthSettings
-  /** The most requests on their way at once; more are refused immediately. */
+  /** The most requests in flight at once; more are refused immediately. */
   maxInFlight: number
   /** Whether each caller is held to its share of `maxInFlight` while half of it is taken. */
   isFair: boolean

@@ -66,7 +66,7 @@ export function configsInForce({ members }: Pick<FleetState, 'members'>): InForc
 /** Which configurations are in force, in one sentence, and which gateways refuse their file. */
 export function inForceText(state: FleetState): string {
   const [first, ...others] = configsInForce(state)
-  if (!first) return 'No gateway tells of its configuration.'
+  if (!first) return 'No gateway reports its configuration.'
   const groups = [first, ...others]
   const count = groups.reduce((sum, { members }) => sum + members.length, 0)
   const shortened = shortener(groups)
@@ -74,8 +74,8 @@ export function inForceText(state: FleetState): string {
     groups.filter(({ members }) => others.length === 0 || members.length > 1),
   )
   if (others.length === 0) {
-    const whole = count === 1 ? 'The gateway goes' : `All ${count} gateways go`
-    return [`${whole} by ${shortened(first)}`, ...silentText(state), ...refusals].join('; ')
+    const whole = count === 1 ? 'The gateway runs' : `All ${count} gateways run`
+    return [`${whole} ${shortened(first)}`, ...silentText(state), ...refusals].join('; ')
   }
   const sentences = groups.map((group) => {
     const [only, ...more] = group.members

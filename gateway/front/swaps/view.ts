@@ -90,7 +90,7 @@ function sentenceOf(facts: Facts): string {
   const { name, state, progress, steps } = facts
   const [from, to] = [facts.from.join(', '), facts.to.join(', ')]
   if (!progress) {
-    return `The swap of ${name} has not begun: it waits until all gateways go by the same configuration.`
+    return `The swap of ${name} has not begun: it waits until all gateways run the same configuration.`
   }
   const since = `since ${timeText(progress.sinceMs)}`
   const anew = `tollgate upstream swap resume ${name}`

@@ -87,7 +87,7 @@ async function mustBeWanted(
   const answer = await surroundings.confirm(printable(question))
   if (answer === false) throw new KeyMistake('nothing was changed')
   if (answer === undefined) {
-    throw new WrongInput(`${question} Say so by --yes; nothing was changed`)
+    throw new WrongInput(`${question} Confirm with --yes; nothing was changed`)
   }
 }
 

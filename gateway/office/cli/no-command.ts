@@ -27,7 +27,7 @@ export function explainAll(words: string[]): { text: string; isAsked: boolean } 
   const [first = ''] = named
   const replacement = replacements.get(first)
   if (replacement !== undefined) {
-    return { text: `there is no command "${first}" any more: ${replacement}`, isAsked: false }
+    return { text: `the command "${first}" no longer exists: ${replacement}`, isAsked: false }
   }
   const asksForHelp = named.length < positionals.length || values['help'] === true
   const called = asksForHelp ? calledBy(named, operations) : undefined

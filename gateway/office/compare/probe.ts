@@ -76,7 +76,9 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
     else {
       const reply = await request(candidate, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
       const isFit = reply.status >= 200 && reply.status < 300
-      findings.push(finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be taken out']))
+      findings.push(
+        finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be marked unhealthy']),
+      )
     }
     const [first] = upstream.probes
     const unsigned = secret && first ? await ask(candidate, first, undefined) : undefined
@@ -175,7 +177,7 @@ async function connected(target: Target): Promise<Finding> {
     (error: Error) => error.message,
   )
   const milliseconds = Math.round(performance.now() - started)
-  const breaks = why === undefined ? [] : ['it would be taken out']
+  const breaks = why === undefined ? [] : ['it would be marked unhealthy']
   return {
     probe: 'a connection',
     expected: 'accepted',

@@ -50,7 +50,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
   jwt_callers: () => 'Its issuer has as many callers as maxCallers allows, and this one is new.',
   jwt_accounts: () =>
-    'Its subject has come with as many accounts within a day as one gateway lets in, and this one is new.',
+    'Its subject has come with as many accounts within a day as one gateway admits, and this one is new.',
   strangers: (refusal) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
   plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,
@@ -67,7 +67,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } }) =>
-    `The upstream ${upstream} was half full. The quota had ${underWay} requests under way, and its share was ${share}.`,
+    `The upstream ${upstream} was half full. The quota had ${underWay} requests in flight, and its share was ${share}.`,
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
   store: () => 'The store was out of reach.',
@@ -81,7 +81,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   late: (refusal) => `${targetOf(refusal)} did not answer in time${after(refusal)}.`,
   none_healthy: (refusal) => `No target of the upstream ${refusal.upstream} was healthy.`,
   overloaded: (refusal) =>
-    `The upstream ${refusal.upstream} had as many requests under way as it takes.`,
+    `The upstream ${refusal.upstream} had as many requests in flight as it takes.`,
   backend: (refusal) => `${targetOf(refusal)} answered ${refusal.status} itself${after(refusal)}.`,
   invalid_request: () => 'The request was malformed, or could be read in two ways.',
   not_found: (refusal) => `No route matches ${refusal.method} and this path.`,
@@ -132,7 +132,7 @@ export function whoseText({
 
 /** From when on it would have been let in. */
 function again(fromMs: number | undefined): string {
-  return fromMs === undefined ? '' : `It would have been let in from ${endText(fromMs)}.`
+  return fromMs === undefined ? '' : `It would have been admitted from ${endText(fromMs)}.`
 }
 
 function causeOf({ bannedUntilMs }: KeptRefusal): string {

@@ -24,7 +24,7 @@ export function differenceReporter({ fleet, audit, log, clock }: DifferenceOptio
     const notice = news === 'differ' ? 'gateways.differ' : 'gateways.agree'
     const inForce = inForceView(state)
     const about = { notice, inForce }
-    if (news === 'agree') log.info(about, 'the gateways go by one configuration again')
+    if (news === 'agree') log.info(about, 'the gateways run one configuration again')
     else log.warn(about, inForceText(state))
     await noted({ what: notice, subject: 'gateways', before: null, after: { inForce } })
   }

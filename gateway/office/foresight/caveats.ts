@@ -62,9 +62,7 @@ export function unsaidOf(facts: UnsaidFacts): string[] {
             'raised are judged without them.',
         ]
       : []),
-    ...(ownLimits > 0
-      ? [`Keys with limits of their own are left out: ${withCommas(ownLimits)}.`]
-      : []),
+    ...(ownLimits > 0 ? [`Keys with custom limits are left out: ${withCommas(ownLimits)}.`] : []),
     ...(mixedAccounts > 0
       ? [
           `Accounts that also have keys with other limits: ${withCommas(mixedAccounts)}. All their keys ` +

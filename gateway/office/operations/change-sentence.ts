@@ -13,7 +13,7 @@ export type NamedChange = Change & Readonly<{ name?: string | undefined; act?: A
 /** The most changed members that a sentence tells; the values before and after are beside it. */
 const mostMembers = 3
 
-/** A change in one sentence behind its author, such as `made “Mike” (plan free, account mike)`. */
+/** A change in one sentence behind its author, such as `created “Mike” (plan free, account mike)`. */
 export function changeSentence(change: NamedChange): string {
   const { what, subject, before, after } = change
   const say = sentences[what]
@@ -49,46 +49,46 @@ function namesText(names: readonly string[], count: number): string {
 }
 
 const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
-  'keys.create': ({ key, now, isOfMany }) => `made ${key}${isOfMany ? '' : ` (${whose(now)})`}`,
+  'keys.create': ({ key, now, isOfMany }) => `created ${key}${isOfMany ? '' : ` (${whose(now)})`}`,
   'keys.import': ({ key, subject, now: { imported, names } }) => {
     const all = counted(imported, 'key')
     if (subject !== 'keys') return `imported ${key}, one of ${all}`
     return `imported ${all}${Array.isArray(names) ? namesText(names.map(text), Number(imported)) : ''}`
   },
   'keys.first': ({ now }) =>
-    `made records of ${counted(now['count'], 'new caller')} of ${text(now['issuer'])}`,
+    `recorded ${counted(now['count'], 'new caller')} of ${text(now['issuer'])}`,
   'keys.forget': ({ now }) =>
-    `took away ${counted(now['count'], 'record')} of callers who were not seen for 90 days`,
+    `removed ${counted(now['count'], 'record')} of callers who were not seen for 90 days`,
   'keys.change': ({ key, old, now, isOfMany }) =>
     `changed ${key}${list(settings(old), settings(now), isOfMany)}`,
-  'keys.revert': ({ key, old, now }) => `ended what ${key} had for a time${list(old, now)}`,
+  'keys.revert': ({ key, old, now }) => `ended the temporary settings of ${key}${list(old, now)}`,
   'keys.disable': ({ key }) => `disabled ${key}`,
   'keys.enable': ({ key }) => `enabled ${key}`,
   'keys.revoke': ({ key }) => `revoked ${key}`,
   'keys.rotate': ({ key, now }) =>
-    `gave ${key} a new token${until(', the old one works until', now['oldTokenUntil'])}`,
+    `rotated the token of ${key}${until(', the old one works until', now['oldTokenUntil'])}`,
   'bans.earn': ({ key, now: { until: end, strikes } }) =>
     `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
   'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}${noteText(now)}`,
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
-  'quota.reset': ({ key, old }) => `emptied the counters of ${key}: ${usedText(old)}`,
+  'quota.reset': ({ key, old }) => `reset the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
   'quota.month': ({ key, old, now }) =>
-    `moved the beginning of the months of ${key} from day ${text(old['monthFrom'])} to day ${text(now['monthFrom'])}`,
+    `moved the billing day of ${key} from ${text(old['monthFrom'])} to ${text(now['monthFrom'])}`,
   'config.change': ({ subject, old, now }) =>
     limitsOfPlans(old, now) ?? `changed ${subject}${list(old, now)}`,
   'swap.begin': ({ subject }) => `began the swap of ${subject}`,
   'swap.step': ({ subject, now }) => `took the swap of ${subject} to ${stepText(now)}`,
   'swap.pause': ({ subject }) => `paused the swap of ${subject}`,
-  'swap.resume': ({ subject }) => `let the swap of ${subject} go on`,
+  'swap.resume': ({ subject }) => `resumed the swap of ${subject}`,
   'swap.finish': ({ subject }) => `sent all callers of ${subject} to the new targets`,
   'swap.back': ({ subject, now }) => `sent all callers of ${subject} back${why(now)}`,
   'swap.refused': ({ subject, now }) => `refused the swap of ${subject}${why(now)}`,
   'upstreams.check': ({ subject, now }) => `checked ${text(now['url'])} for ${subject}`,
   'upstreams.compare': ({ subject, now }) =>
     `began to compare ${subject} with ${text(now['url'])} by ${text(now['share'])} for ${text(now['for'])}`,
-  'gateways.differ': () => 'saw that the gateways go by different configurations',
-  'gateways.agree': () => 'saw that the gateways go by one configuration again',
+  'gateways.differ': () => 'noticed that the gateways run different configurations',
+  'gateways.agree': () => 'noticed that the gateways run one configuration again',
   'store.copy': ({ subject, now }) => `copied ${text(now['from'])} to ${subject}`,
   'console.sign-in': ({ now }) =>
     `signed in at the console, with the role ${text(now['role'])}, from ${text(now['address'])}`,

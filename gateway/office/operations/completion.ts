@@ -6,7 +6,7 @@ import { shells } from './shells.ts'
 export const completion = ofTerminal({
   name: 'completion',
   because: 'it is about the shell of a terminal',
-  summary: 'Print the script by which a shell completes commands',
+  summary: 'Print a script that makes a shell complete commands',
   details:
     'Shells then complete commands word by word, options, values that have a list, plans of the configuration, and files. They ' +
     'ask no gateway and no store.\n\n' +

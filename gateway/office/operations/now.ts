@@ -41,7 +41,7 @@ export const now = ofGateway({
 })
 
 function heading({ time, gateways: { asked, told } }: Snapshot): string {
-  const who = `${told} of ${asked} ${asked === 1 ? 'gateway' : 'gateways'} told`
+  const who = `${told} of ${asked} gateways reporting`
   return `${who}, ${timeText(Date.parse(time))}.`
 }
 
@@ -110,7 +110,7 @@ function troubles({ store, configs, incidents }: Snapshot): string[] {
   const without = store.without.join(', ')
   const inForce = configs.map(({ hash, gateways }) => `${hash} (${gateways.join(', ')})`)
   const refusals = configs.flatMap(({ refusals }) =>
-    refusals.map(({ gateway, mistake }) => `${gateway} refuses its file as it is now: ${mistake}`),
+    refusals.map(({ gateway, mistake }) => `${gateway} refuses its current file: ${mistake}`),
   )
   return [
     ...incidents.map(incidentText),

@@ -54,7 +54,7 @@ export const days = {
 /** The most lines of a list. */
 export function newest(what: string) {
   return {
-    ...valueOf(lineCount, 'N', `how many ${what}, the newest first`),
+    ...valueOf(lineCount, 'N', `how many ${what}, newest first`),
     defaultText: '100',
   } as const
 }

@@ -21,7 +21,7 @@ export function operationRefusal(thrown: unknown, mayChange = true): Refusal | u
   }
   if (!(thrown instanceof StoreUnavailable)) return undefined
   const isChanged = mayChange && !(thrown instanceof StoreNotAsked)
-  const change = isChanged ? '; a change may have been made or not' : ''
+  const change = isChanged ? '; the change may or may not have been made' : ''
   const message = `The store can’t be reached just now${change}. Try again in ${secondsUntilBack} seconds.`
   return refused('service_unavailable', message, { 'retry-after': secondsUntilBack })
 }

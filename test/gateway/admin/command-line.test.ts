@@ -206,12 +206,12 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
   const inForce = await command('config', 'running')
   t.match(
     inForce.out,
-    /^The gateway uses \S+gateway\.yaml \(\w+\), since 2\S+ \S+Z\.\nadmin\.save is on by default here, because .*\.\n\nlisten:/,
+    /^Running \S+gateway\.yaml \(\w+\) since 2\S+ \S+Z\.\nadmin\.save is on by default here, because .*\.\n\nlisten:/,
   )
 
   t.match(await command('config', 'reload'), {
     code: 0,
-    out: /^The file changes nothing\.\nThe gateway /,
+    out: /^The file changes nothing\.\nRunning /,
   })
   write((text) => text.replace('perMinute: 60,', 'perMinute: 6O,'))
   t.match(await command('config', 'reload', '--config', file), {
@@ -230,7 +230,7 @@ t.test('commands that only a running gateway can carry out ask it', async (t) =>
   })
   t.match(await command('config', 'running', '--config', good), {
     code: 0,
-    out: /\nIt refuses the file as it is now:\n\S+gateway\.yaml:\d+:\d+: plans\.free\.perMinute/,
+    out: /\nIt refuses the current file:\n\S+gateway\.yaml:\d+:\d+: plans\.free\.perMinute/,
   })
   t.strictSame(await audit(), before, 'nothing was changed')
   t.match(await command('config', 'reload', '--by', 'me'), { code: 2, out: /has no option --by/ })

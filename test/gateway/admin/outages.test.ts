@@ -194,6 +194,6 @@ t.test('a backend that nobody can connect to is not fit, even if nothing is prob
   })
   t.match(await check('http://127.0.0.1:1'), {
     fit: false,
-    findings: [{ probe, got: /ECONNREFUSED/, breaks: ['it would be taken out'] }],
+    findings: [{ probe, got: /ECONNREFUSED/, breaks: ['it would be marked unhealthy'] }],
   })
 })

@@ -94,7 +94,7 @@ t.test('config check says which draft the fields follow', async (t) => {
   for (const [ietf, told] of [
     ['true', / RateLimit and RateLimit-Policy are sent as of draft-11\.\n$/],
     ['draft-11', /as of draft-11\.\n$/],
-    ['false', / is sound: [^\n]+\.\n$/],
+    ['false', / is valid: [^\n]+\.\n$/],
   ] as const) {
     const { run } = await commandLine(t, 'file: $DIR/x.db', `headers: { ietf: ${ietf} }`)
     t.match(await run('config', 'check'), { code: 0, stdout: told }, ietf)

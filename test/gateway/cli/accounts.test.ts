@@ -16,7 +16,10 @@ t.test('the commands on keys', async (t) => {
     for (const name of names) await run('keys', 'create', '--plan', 'free', '--name', name)
     const list = ['keys', 'list', '--search', 'pAgE ']
     const first = await run(...list, '--limit', '2')
-    t.match(first.stdout, /page A[^]*PAGE b[^]*The next page: the same command with --after \S+\n$/)
+    t.match(
+      first.stdout,
+      /page A[^]*PAGE b[^]*For the next page, repeat the command with --after \S+\n$/,
+    )
     const [, cursor = ''] = /--after (\S+)\n$/.exec(first.stdout) ?? []
     t.match(await runJson(...list, '--after', cursor), { keys: [{ name: 'Page c' }], next: null })
     const { out } = await run(...list, '--after', cursor)
@@ -67,7 +70,7 @@ t.test('the commands on keys', async (t) => {
     const question = 'Disable 2 keys of the account ACME?'
     t.match(await answered(undefined, [...many, ...account]), {
       ...{ code: 2, asked: [question] },
-      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+      out: `tollgate: ${question} Confirm with --yes; nothing was changed\n`,
     })
     t.match(await answered(false, [...many, ...account]), { code: 1, asked: [question] })
     t.match(await states(), [{ state: 'active' }, { state: 'revoked' }, { state: 'active' }])
@@ -161,9 +164,9 @@ t.test('keys create --from makes a key of each row, all or none', async (t) => {
   const both = { methods: ['GET'], note: 'new' }
   t.match(await runJson('keys', 'show', 'Ann'), { ...both, limits: { perMinute: 7 } })
   t.match(await runJson('keys', 'show', 'Bo, B'), { ...both, limits: { perMinute: 5 } })
-  t.match((await run('audit')).out, /DID\n.* keys +made 2 keys \(“Ann”, “Bo, B”\)\n$/)
+  t.match((await run('audit')).out, /DID\n.* keys +created 2 keys \(“Ann”, “Bo, B”\)\n$/)
   for (const name of ['Ann', 'Bo, B']) {
-    const own = new RegExp(`keys.create +tester made “${name}” \\(plan`)
+    const own = new RegExp(`keys.create +tester created “${name}” \\(plan`)
     t.match((await run('keys', 'timeline', name)).out, own)
   }
   writeFileSync(
@@ -207,7 +210,7 @@ t.test(
     t.equal(Number(done) + Number(left), 300)
     t.match(
       stdout,
-      /(?:NOREPLICAS|to the audit)[^]*\n\nThe same command again goes on with those that are left\.\n$/,
+      /(?:NOREPLICAS|to the audit)[^]*\n\nRepeat the command to continue with those that are left\.\n$/,
     )
     t.match(await run('keys', 'disable', '--account', 'ACME', '--yes'), {
       code: 1,
@@ -286,7 +289,7 @@ t.test('an act is one line of the audit, and a line of each of its keys', async 
   const made = file('name,plan,account', (name) => `${name},free,zoo`)
   t.equal((await run('keys', 'create', '--from', made)).code, 0)
   t.match(await latest(), {
-    ...{ subject: 'keys', sentence: all('tester made') },
+    ...{ subject: 'keys', sentence: all('tester created') },
     act: { keys: 500, names: ['Key 0', 'Key 1', 'Key 2'] },
   })
   await run('keys', 'change', '--account', 'zoo', '--plan', 'pro', '--yes')

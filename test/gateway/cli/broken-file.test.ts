@@ -46,7 +46,7 @@ t.test('commands go on while the saved file has a mistake, by what the gateway r
     t.match(await run('bans', 'list'), { code: 0, out: goesOn }, what)
     t.match(await run('now'), { code: 0, out: goesOn }, what)
     const running = await run('config', 'running')
-    t.match(running, { code: 0, stdout: /It refuses the file as it is now:/ }, what)
+    t.match(running, { code: 0, stdout: /It refuses the current file:/ }, what)
     t.match(await run('config', 'reload'), { code: 1, out: /answers 409: The file is refused/ })
     t.match(await run('explain', 'AAAAAAAAAAAAAAAAAAAAAA'), { code: 1, out: goesOn }, what)
     t.match(await run('keys', 'change', id, '--plan', 'free'), { code: 0, out: goesOn }, what)

@@ -16,15 +16,10 @@ const sentences: readonly (readonly [
   after: unknown,
   text: string,
 ])[] = [
-  ['keys.create', null, { ...mike, account: 'mike' }, 'made “Mike” (plan free, account mike)'],
+  ['keys.create', null, { ...mike, account: 'mike' }, 'created “Mike” (plan free, account mike)'],
   ['keys.import', null, { imported: 12 }, 'imported “Mike”, one of 12 keys'],
-  ['keys.first', null, { issuer: 'i', count: 1 }, 'made records of 1 new caller of i'],
-  [
-    'keys.forget',
-    null,
-    { count: 2 },
-    'took away 2 records of callers who were not seen for 90 days',
-  ],
+  ['keys.first', null, { issuer: 'i', count: 1 }, 'recorded 1 new caller of i'],
+  ['keys.forget', null, { count: 2 }, 'removed 2 records of callers who were not seen for 90 days'],
   [
     'keys.change',
     mike,
@@ -35,7 +30,7 @@ const sentences: readonly (readonly [
     'keys.revert',
     { plan: 'pro' },
     { plan: 'free' },
-    'ended what “Mike” had for a time: plan pro → free',
+    'ended the temporary settings of “Mike”: plan pro → free',
   ],
   [
     'keys.change',
@@ -50,7 +45,7 @@ const sentences: readonly (readonly [
     'keys.rotate',
     mike,
     { ...mike, oldTokenUntil: until },
-    'gave “Mike” a new token, the old one works until 2026-11-25 18:23:00Z',
+    'rotated the token of “Mike”, the old one works until 2026-11-25 18:23:00Z',
   ],
   [
     'bans.earn',
@@ -64,7 +59,7 @@ const sentences: readonly (readonly [
     'quota.reset',
     { ...mike, minute: { used: 31 }, day: { used: 1_200 } },
     mike,
-    'emptied the counters of “Mike”: 31 used this minute, 1,200 used this day',
+    'reset the counters of “Mike”: 31 used this minute, 1,200 used this day',
   ],
   [
     'quota.grant',
@@ -76,7 +71,7 @@ const sentences: readonly (readonly [
     'quota.month',
     { quota: 'key:VICTIM', monthFrom: 1 },
     { quota: 'key:VICTIM', monthFrom: 15 },
-    'moved the beginning of the months of “Mike” from day 1 to day 15',
+    'moved the billing day of “Mike” from 1 to 15',
   ],
   [
     'config.change',
@@ -144,7 +139,7 @@ t.test('audit and timeline say what was done, and --json has the values', async 
   await run('bans', 'lift', 'Mike', '--by', 'eve')
   const { out } = await run('audit')
   t.match(out, new RegExp(`eve +${String(id)} +lifted the ban of “Mike”\\n`))
-  t.match(out, new RegExp(`eve +${String(id)} +made “Mike” \\(plan free, account mike\\)$`, 'm'))
+  t.match(out, new RegExp(`eve +${String(id)} +created “Mike” \\(plan free, account mike\\)$`, 'm'))
   t.match(
     (await run('keys', 'timeline', 'Mike')).out,
     /^\S+ \S+Z +bans\.set +eve banned “Mike” until \S+ \S+Z$/m,

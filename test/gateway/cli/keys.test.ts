@@ -22,7 +22,7 @@ t.test('the commands on keys', async (t) => {
     t.equal(made.code, 0)
     t.match(
       made.out,
-      /Made the key \w{12} \(Acme Inc, plan free\)\. Its token is shown this once:\n\n {2}tg_/,
+      /Created the key \w{12} \(Acme Inc, plan free\)\. Copy its token now and share it securely; it isn’t shown again:\n\n {2}tg_/,
     )
     const created = await runJson(
       'keys',
@@ -233,7 +233,7 @@ t.test('the commands on keys', async (t) => {
       out: /^Its limits are now 60 a minute and 1,000 a day\.\n/,
     })
     t.match(await run('keys', 'disable', 'Three'), { out: /refuses it within a second, with 401/ })
-    t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* lets it in again/ })
+    t.match(await run('keys', 'rotate', 'Three'), { out: /It is disabled; .* enables it again/ })
     const never = /Its limit per minute \(100\) is never reached: its limit per day is 10\.\n/
     const own = ['--per-minute', '100', '--per-day', '10']
     t.match(await create('Four', ...own), { out: never })
@@ -248,7 +248,7 @@ t.test('the commands on keys', async (t) => {
     t.match(first.out, endsIt)
     const until = new RegExp(`The old one works until (${end})`).exec(first.out)?.[1] ?? 'none'
     t.match(await run('keys', 'rotate', 'Six'), {
-      out: `\nThe one before it works no longer: it would have worked until ${until}, but a key has two`,
+      out: `\nThe one before it no longer works: it would have worked until ${until}, but a key has two`,
     })
     t.notMatch((await run('keys', 'change', 'Six', '--name', 'Seven')).out, 'within a second')
     t.match(await run('keys', 'revoke', 'Seven'), {
@@ -323,11 +323,11 @@ t.test('the commands on keys', async (t) => {
     const revoke = (answer?: boolean, ...more: string[]) =>
       runWith({ confirm: confirming(answer) }, 'keys', 'revoke', 'Dear', '--json', ...more)
     t.match(await revoke(false), { code: 1, out: 'tollgate: nothing was changed\n' })
-    const question = `End the key ${String(id)} (Dear, plan free) for good?`
+    const question = `Revoke the key ${String(id)} (Dear, plan free) for good?`
     t.strictSame(asked, [question])
     t.match(await revoke(), {
       code: 2,
-      out: `tollgate: ${question} Say so by --yes; nothing was changed\n`,
+      out: `tollgate: ${question} Confirm with --yes; nothing was changed\n`,
     })
     t.match(await runJson('keys', 'show', String(id)), { state: 'active' })
     t.match(await revoke(false, '--yes'), { code: 0, out: /"state":"revoked"/ })

@@ -141,7 +141,7 @@ t.test('the commands on bans and quotas', async (t) => {
         t.ok(took < bound(1_000), `${what}: on every gateway after ${took.toFixed()} ms`)
       }
       await onAll(200, 'as made')
-      t.match(await run('bans', 'list'), { code: 0, out: 'No ban runs.' })
+      t.match(await run('bans', 'list'), { code: 0, out: 'No key is banned.' })
       t.match(await run('bans', 'set', name, '--for', '1h'), { code: 0, out: /is banned until 20/ })
       await onAll(429, 'banned')
       t.match(await run('bans', 'list'), { out: new RegExp(`ID +NAME +UNTIL\\n${name} +Acme`) })
@@ -166,7 +166,7 @@ t.test('the commands on bans and quotas', async (t) => {
       t.ok((await left()) < 1_000)
       t.match(await run('quota', 'reset', name), {
         code: 0,
-        out: new RegExp(`counters of key ${name} are empty`),
+        out: new RegExp(`counters of key ${name} are reset`),
       })
       await until(async () => (await left()) === 1_000, 1_000)
       for (const word of ['list', 'lift', 'set'])

@@ -165,7 +165,7 @@ t.test('the commands on keys', async (t) => {
   t.test('say what is wrong, with an exit code', async (t) => {
     const create = (...args: string[]) => run('keys', 'create', '--name', 'x', ...args)
     const instead =
-      /^tollgate: there is no command "simulate" any more: plans preview .*plans demand .*shadow limits [^\n]*\n$/
+      /^tollgate: the command "simulate" no longer exists: plans preview .*plans demand .*shadow limits [^\n]*\n$/
     for (const [ran, code, out] of [
       [create('--plan', 'gold'), 1, /there is no plan "gold"; there are free, pro, enterprise/],
       [

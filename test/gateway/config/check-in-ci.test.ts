@@ -144,7 +144,7 @@ t.test('a variable that isn’t set may be any value that could stand there', as
   t.equal(code, 0)
   t.match(out, /upstreams\.plants isn’t used by any route\n/, 'warnings are still told')
   const names = 'FREE, REDIS_URL, PORT, PLANTS'
-  const sound = `${file} is sound: 1 plan, 1 route, 2 upstreams. Not set: 4 variables (${names}).`
+  const sound = `${file} is valid: 1 plan, 1 route, 2 upstreams. Not set: 4 variables (${names}).`
   t.equal(out.trimEnd().split('\n').at(-1), sound)
   const { checked } = await checkJson(variable, ['--unset', 'ok'], { HOST: 'animals' })
   t.strictSame(checked.unset, names.split(', '))

@@ -63,7 +63,7 @@ jwt:
   const withToken = readConfig(file, { ADMIN_TOKEN: token }).warnings
   t.notMatch(withToken.join(), /ADMIN_TOKEN/)
   t.equal(withToken.length, lines.length - 1)
-  const sound = `${file} is sound: 3 plans, 2 routes, 2 upstreams.`
+  const sound = `${file} is valid: 3 plans, 2 routes, 2 upstreams.`
   const { code, out } = await runCommand(['config', 'check', file], {})
   t.strictSame({ code, out }, { code: 0, out: [...lines, sound, ''].join('\n') })
   t.strictSame(readConfig(join(root, 'config/gateway.yaml'), {}).warnings, [], 'the shipped: none')
@@ -72,7 +72,7 @@ jwt:
 t.test('a configuration comes from standard input as well', async (t) => {
   const check = (text: string, ...args: string[]) =>
     runCommand(['config', 'check', ...args], {}, { line: text })
-  t.match(await check(shipped, '-'), { code: 0, out: /^standard input is sound: 4 plans, / })
+  t.match(await check(shipped, '-'), { code: 0, out: /^standard input is valid: 4 plans, / })
   t.match(await check('plams: 1', '-'), {
     code: 2,
     out: /^standard input:1:1: the file has no setting "plams"; did you mean plans\?/,
@@ -123,7 +123,7 @@ t.test('the commands on configurations', async (t) => {
   writeFileSync(then, yaml.replace('perDay: 1000 }', 'perDay: 2000 }').replace('8090', '9090'))
   t.match(await run('config', 'check', now), {
     code: 0,
-    out: `${now} is sound: 4 plans, 1 route, 1 upstream.\n`,
+    out: `${now} is valid: 4 plans, 1 route, 1 upstream.\n`,
   })
   t.match(await run('config', 'check', join(root, 'test/gateway/configs/several.yaml')), {
     code: 2,

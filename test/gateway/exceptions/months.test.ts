@@ -97,7 +97,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match((await runCommand(['keys', 'show', one.key.id, ...args], {})).out, /begin on day 28\n/)
     t.match(
       (await runCommand(['audit', ...args], {})).out,
-      /eve.*moved the beginning of the months of “.*” from day 15 to day 28/,
+      /eve.*moved the billing day of “.*” from 15 to 28/,
     )
     await until(async () => {
       const { headers } = await get(gateway)
@@ -167,7 +167,10 @@ t.test('keys are made and changed with the day of their months', async (t) => {
   )
   t.match((await run('quota', 'show', 'B')).out, /begin on day 12\./, 'the account’s stays')
   const changed = await run('keys', 'change', 'B', '--month-from', '13')
-  t.match(changed.out, /shares one quota .*Its months begin on day 13, .*nothing is used yet/s)
+  t.match(
+    changed.out,
+    /shares one quota .*Its months begin on day 13, .*Nothing of the present month is used yet/s,
+  )
   for (const args of [
     ['keys', 'change', '--account', 'acme', '--month-from', '2', '--yes'],
     ['keys', 'change', 'B', '--month-from', '2', '--dry-run'],

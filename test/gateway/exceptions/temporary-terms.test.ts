@@ -203,10 +203,10 @@ t.test('an end that can’t be gets a sentence and changes nothing', async (t) =
     [{ plan: 'pro', until: later(-1) }, /end .* is in the past/],
     [{ limits: { perMinute: 5 }, until: later(6) }, /never comes: the key expires before it/],
     [{ plan: 'pro', until: later(6) }, /never comes: the key expires before it/],
-    [{ until: later(1) }, /an end needs a plan or a limit/i],
-    [{ note: 'x', until: later(1) }, /an end needs a plan or a limit/i],
+    [{ until: later(1) }, /an end \(until\) needs a plan or a limit/i],
+    [{ note: 'x', until: later(1) }, /an end \(until\) needs a plan or a limit/i],
     [{ plan: 'pro', limits: { until: later(1) } }, /end of limits needs a limit/],
-    [{ limits: { perMinute: null }, until: later(1) }, /an end needs a plan or a limit/i],
+    [{ limits: { perMinute: null }, until: later(1) }, /an end \(until\) needs a plan or a limit/i],
     [{ limits: { perMinute: null, perDay: 5, until: later(1) } }, /needs a value/],
     [{ plan: 'none', until: later(1) }, /There is no plan "none"/],
     [{ plan: 'custom', until: later(1) }, /"custom" is custom: its keys need both/],
@@ -230,11 +230,14 @@ t.test('an end that can’t be gets a sentence and changes nothing', async (t) =
   await ask('PATCH', path, { until: null })
   t.match(await run('keys', 'change', 'Acme', '--until', later(1)), {
     code: 2,
-    out: /an end needs/,
+    out: /an end \(until\) needs/,
   })
   t.match(await run('keys', 'list', '--temporary'), { out: 'No key matches.' })
   const set = await run('keys', 'change', 'Acme', '--per-minute', '600', '--until', later(1))
-  t.match(set, { code: 0, out: /Its limits are now 600 a minute.*\nBy itself it ends: limits of/ })
+  t.match(set, {
+    code: 0,
+    out: /Its limits are now 600 a minute.*\nIt has temporary settings: custom limits/,
+  })
   await gateway.key({ name: 'Other' })
   const list = await run('keys', 'list', '--temporary')
   t.match(list, { code: 0, out: /UNTIL.*\n.*Acme .*600 a minute +20/ })
@@ -245,7 +248,7 @@ t.test('an end that can’t be gets a sentence and changes nothing', async (t) =
   })
   t.equal((listed['keys'] as unknown[]).length, 1)
   const forAnHour = await run('keys', 'change', 'Acme', '--per-minute', '600', '--until', '1h')
-  t.match(forAnHour, { code: 0, out: /limits of its own until 20\S+ \S+Z \(in 1 h\), then/ })
+  t.match(forAnHour, { code: 0, out: /custom limits until 20\S+ \S+Z \(in 1 h\), then/ })
   t.match(json(await ask('PATCH', path, { plan: 'pro', until: '2d' })), { until: /Z$/ })
   t.match((await run('keys', 'change', 'Acme', '--until', '0d')).out, /--until must be a day such/)
   t.match(await run('keys', 'change', 'Acme', '--no-until'), { code: 0 })

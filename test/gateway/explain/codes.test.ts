@@ -226,7 +226,7 @@ deprecations:
       t.match(found.sentence, '1 of 1 on this day were used (plan free, test key, account acme).')
     }
     if (reason === 'share')
-      t.match(found.sentence, 'had 2 requests under way, and its share was 2.')
+      t.match(found.sentence, 'had 2 requests in flight, and its share was 2.')
     t.equal(found.config, config.hash)
     const { limit, remaining, reset } = windowIn(answer)
     const window = reason === 'day' ? found.day : found.minute
@@ -256,7 +256,7 @@ deprecations:
   const { sentence } = await explanationOf(ask, refused)
   t.equal(
     sentence,
-    `The key “Minute” is banned: it sent requests after a 429 had asked it to wait. It would have been let in from ${endText(Number(refused.headers['x-ratelimit-reset']) * 1_000)}.`,
+    `The key “Minute” is banned: it sent requests after a 429 had asked it to wait. It would have been admitted from ${endText(Number(refused.headers['x-ratelimit-reset']) * 1_000)}.`,
   )
 })
 
@@ -267,7 +267,7 @@ t.test('the sentence is that of the example', async (t) => {
   while (answer.status !== 429) answer = await gateway.call('GET', '/v1/pets', undefined, headers)
   t.match(await explanationOf(ask, answer), {
     sentence:
-      '60 of 60 in this minute were used (plan free). It would have been let in from 2026-06-15 12:01:00Z.',
+      '60 of 60 in this minute were used (plan free). It would have been admitted from 2026-06-15 12:01:00Z.',
     time: '2026-06-15T12:00:41.000Z',
     decidedBy: 'store',
   })

@@ -191,7 +191,7 @@ t.test('a gateway that is alone is asked at its admin address', async (t) => {
   const { key } = await gateway.key({ name: 'Silent' })
   t.match(
     (await explain('Silent')).stdout,
-    `“Silent” is let in`,
+    `“Silent” is active`,
     'keys are explained from the file',
   )
   t.match((await explain(key.id)).stdout, 'Nothing was refused')

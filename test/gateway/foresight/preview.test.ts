@@ -158,7 +158,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
     named(await preview({ perMinute: 7, perDay: 60 })),
     'a shadow and a preview name the same days',
   )
-  t.match(refused.unsaid.join(' '), /limits of their own are left out: 1\./)
+  t.match(refused.unsaid.join(' '), /custom limits are left out: 1\./)
   t.match(refused.unsaid.join(' '), /lower bound/)
 })
 
@@ -222,7 +222,7 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   })
   write('gold: custom')
   const shut = await run('--impact')
-  t.match(shut.stdout, 'free taken away: 2 of 2 quotas, on 2 of 2 days; 2 of them right now.')
+  t.match(shut.stdout, 'free removed: 2 of 2 quotas, on 2 of 2 days; 2 of them right now.')
 
   const preview = (...args: string[]) =>
     runCommand(['plans', 'preview', ...args, '--config', old ?? ''], {})

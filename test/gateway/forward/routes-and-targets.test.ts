@@ -176,9 +176,9 @@ t.test('targets', async (t) => {
       for (let i = 0; i < 40; i++) statuses.push((await get('/v1/x')).status)
       const failed = statuses.filter((status) => status === 502).length
       t.ok(failed >= 3 && failed <= 6, `three in a row, and a check that fails: ${failed}`)
-      t.equal(log.filter((line) => line.includes('a target is taken out')).length, 1)
+      t.equal(log.filter((line) => line.includes('a target is marked unhealthy')).length, 1)
       isIll = false
-      await until(() => log.some((line) => line.includes('a target is let back in')))
+      await until(() => log.some((line) => line.includes('a target is healthy again')))
       const texts = new Set<string>()
       for (let i = 0; i < 4; i++) texts.add((await get('/v1/x')).text)
       t.strictSame([...texts].sort(), ['ill', 'well'])

@@ -193,6 +193,6 @@ deprecations:
     const { code, out } = await runCommand(['notices', 'list'], environment)
     t.equal(code, 0)
     t.match(out, /ADDRESS .*\n?[^]*http:\/\/127\.0\.0\.1:\d+\/… +\* +0 +0 +0/)
-    t.match(out, 'No notice waits.')
+    t.match(out, 'No notices are pending.')
   })
 })

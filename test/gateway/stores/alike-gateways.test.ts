@@ -39,7 +39,7 @@ t.test('gateways whose files differ only in port and name go by one configuratio
   const hashes = one.gateways.map(({ config }) => config?.hash)
   t.not(hashes[0], hashes[1], 'each tells the hash of its own file')
   t.match(one, {
-    summary: /^All 2 gateways go by \w{4}… \(files differ in name, listen, admin or layout\)\.$/,
+    summary: /^All 2 gateways run \w{4}… \(files differ in name, listen, admin or layout\)\.$/,
     differSinceAt: null,
     inForce: [{ hash: hashes[0], gateways: ['edge-1', 'edge-2'] }],
   })

@@ -259,7 +259,7 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   const alone = { confirm: () => Promise.resolve(undefined) }
   t.match(await runCommand(again, { TOLLGATE_CONFIG: configFile }, alone), {
     code: 2,
-    out: `tollgate: Add to what ${other} has, for good? Say so by --yes; nothing was changed\n`,
+    out: `tollgate: Add to what ${other} has, for good? Confirm with --yes; nothing was changed\n`,
   })
   t.match(await copied('--to', other, '--into-non-empty', '--yes'), { keys: 0, alreadyThere: 6 })
 })

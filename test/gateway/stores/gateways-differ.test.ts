@@ -192,13 +192,13 @@ t.test('one sentence says which configurations are in force', (t) => {
   }
   const refusal = 'c.yaml:14:22: plans.free.perMinute must be a whole number'
   const [a, b] = ['529981b2c0aa', '1c0f77d2e4ab']
-  t.equal(text(), 'No gateway tells of its configuration.')
-  t.equal(text(member('x', a, 1)), 'The gateway goes by 5299…')
+  t.equal(text(), 'No gateway reports its configuration.')
+  t.equal(text(member('x', a, 1)), 'The gateway runs 5299…')
   const summary = (...members: SeenMember[]) => fleetView({ nowMs: 0, members, silent: 0 }).summary
-  t.equal(summary(), 'No gateway tells of its configuration.')
-  t.equal(summary(member('x', a, 1)), 'The gateway goes by 5299…', 'a sentence has one end')
+  t.equal(summary(), 'No gateway reports its configuration.')
+  t.equal(summary(member('x', a, 1)), 'The gateway runs 5299…', 'a sentence has one end')
   t.match(summary(member('x', a, 1), member('x', b, 1, refusal)), /\)\.$/)
-  t.equal(text(member('x', a, 1), member('y', a, 9)), 'All 2 gateways go by 5299…')
+  t.equal(text(member('x', a, 1), member('y', a, 9)), 'All 2 gateways run 5299…')
   t.equal(
     text(member('g-1', a, 12), member('g-2', a, 11), member('g-3', b, 300, refusal)),
     '3 gateways run different configurations since 2030-03-17 17:34:40Z: g-1 and g-2 5299…, g-3 1c0f… (refuses its file: line 14)',
@@ -210,16 +210,16 @@ t.test('one sentence says which configurations are in force', (t) => {
   )
   t.equal(
     text(member('g', a, 12, refusal), member('h', a, 3, 'the file is gone')),
-    'All 2 gateways go by 5299…; g and h refuse their files',
+    'All 2 gateways run 5299…; g and h refuse their files',
   )
   t.equal(
     text(member('g', a, 12), member('h', a, 3, 'the file is gone')),
-    'All 2 gateways go by 5299…; h refuses its file: the file is gone',
+    'All 2 gateways run 5299…; h refuses its file: the file is gone',
   )
   const shared = member('y', 'b77777777777', 9, undefined, a)
   t.equal(
     text(shared, member('x', a, 1)),
-    'All 2 gateways go by 5299… (files differ in name, listen, admin or layout)',
+    'All 2 gateways run 5299… (files differ in name, listen, admin or layout)',
     'the hash is that of the first gateway’s file',
   )
   t.match(

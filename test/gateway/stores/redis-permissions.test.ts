@@ -201,7 +201,7 @@ t.test('a Redis that evicts is a warning, until it is told not to', async (t) =>
   await gateway.stores.ready()
   t.equal(json(await operate('GET', '/readyz'))['warnings'], undefined)
   t.strictSame(await check(), [])
-  const sound = `${file} is sound: 3 plans, 1 route, 1 upstream.\n`
+  const sound = `${file} is valid: 3 plans, 1 route, 1 upstream.\n`
   t.match(await ran(), { code: 0, out: sound })
   await evicting.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
   await evicting.kill()

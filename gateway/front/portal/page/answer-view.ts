@@ -17,7 +17,7 @@ export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
         </p>
         ${readingText(answer)} ${advice(answer)}
       </div>
-      ${text !== '' && html`<pre class="body" tabindex="0" aria-label="The body of the answer">${formatted(answer)}</pre>`}
+      ${text !== '' && html`<pre class="body" tabindex="0" aria-label="Response body">${formatted(answer)}</pre>`}
       <details>
         <summary>${plural(headers.length, 'header')}</summary>
         <dl class="headers">
@@ -51,10 +51,10 @@ function advice({ status, headers }: Answer): Child {
     html`Wait ${plural(seconds, 'second')}, until
     ${' '}${timeOfSeconds(Math.floor(gatewayNowMs() / 1_000) + seconds)}. `
   const more = html`<a href="#refused">What refusals mean</a>`
-  if (status === 401) return html`<p>No valid key came with it. Enter yours at the top. ${more}</p>`
+  if (status === 401) return html`<p>It had no valid key. Enter yours at the top. ${more}</p>`
   if (status === 429 || (status === 503 && wait)) {
     return html`<p>
-      ${wait}A request that waits as long is let in; earlier ones may ban your key. ${more}
+      ${wait}Then requests are accepted again; earlier ones may get your key banned. ${more}
     </p>`
   }
   return status >= 400 ? html`<p>${more}</p>` : null

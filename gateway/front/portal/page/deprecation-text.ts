@@ -23,7 +23,8 @@ export function leavingText(
 export function deprecationText(deprecation: Deprecation | undefined): Child {
   if (!deprecation) return html`<p class="banner">This operation is deprecated.</p>`
   const { since, sunset, replacement, docs, afterSunset, brownouts } = deprecation
-  const then = afterSunset === 'gone' ? 'From then on it answers 410.' : 'It may go on after that.'
+  const then =
+    afterSunset === 'gone' ? 'After that it returns 410.' : 'It may keep working after that.'
   return html`
     <div class="banner">
       <p>
@@ -35,7 +36,7 @@ export function deprecationText(deprecation: Deprecation | undefined): Child {
       ${
         brownouts.length > 0 &&
         html`<p>
-          Switched off to rehearse the removal:
+          Switched off in rehearsals of the removal:
           ${brownouts.map(({ from, to }) => ` ${date(from)} to ${date(to)}`).join(',')}.
         </p>`
       }

@@ -37,7 +37,7 @@ export function KeyForm({ root, terms, apiKey, use }: KeyFormProps) {
   if (apiKey !== undefined) {
     return html`
       <p class="key">
-        <span>Your key is in use, in the memory of this page alone.</span>
+        <span>Your key is in use. It is kept only in the memory of this page.</span>
         <button type="button" onClick=${() => use(undefined)}>Forget the key</button>
       </p>
     `
@@ -56,7 +56,7 @@ export function KeyForm({ root, terms, apiKey, use }: KeyFormProps) {
         />
       </label>
       <button class="go" disabled=${isBusy}>Use this key</button>
-      <p class="quiet">It stays in the memory of this page, and is gone when you leave.</p>
+      <p class="quiet">It stays in the memory of this page and is forgotten when you leave.</p>
       ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
     </form>
   `

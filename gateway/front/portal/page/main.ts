@@ -57,7 +57,7 @@ function App({ openapi, terms: first }: Documents) {
     })
   }, [])
   return html`
-    <a class="skip" href="#content">Skip to the content</a>
+    <a class="skip" href="#content">Skip to content</a>
     <header class="top">
       <p class="name">${title} <span class="quiet">${text(openapi.info['version'])}</span></p>
       <${KeyForm} root=${openapi.root} terms=${terms} apiKey=${apiKey} use=${setKey} />

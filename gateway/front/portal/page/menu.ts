@@ -15,7 +15,7 @@ export function Menu({ openapi, terms, hasStanding }: MenuProps) {
       <details open=${isWide}>
         <summary>Contents</summary>
         <ul>
-          ${hasStanding && html`<li><a href="#standing">How you stand</a></li>`}
+          ${hasStanding && html`<li><a href="#standing">Your limits and usage</a></li>`}
         </ul>
         ${openapi.groups.map(
           ({ tag, operations }) => html`
@@ -37,7 +37,7 @@ export function Menu({ openapi, terms, hasStanding }: MenuProps) {
         <p class="tag">For all operations</p>
         <ul>
           <li><a href="#plans">Plans and limits</a></li>
-          <li><a href="#refused">When you are refused</a></li>
+          <li><a href="#refused">When requests are refused</a></li>
           ${openapi.schemas.length > 0 && html`<li><a href="#schemas">Schemas</a></li>`}
         </ul>
       </details>

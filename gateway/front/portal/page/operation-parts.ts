@@ -85,7 +85,7 @@ export function answersView(openapi: Openapi, { responses }: Operation): Child {
       shared &&
       shared.length > 0 &&
       html`<p class="shared">
-        Refusals as of most operations:
+        Shared with most operations:
         ${shared.map(
           ([status]) =>
             html`${' '}<a href=${`#${sharedRefusalId(status)}`} data-shared=${status}

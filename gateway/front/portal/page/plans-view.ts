@@ -65,11 +65,11 @@ function aboutLimits(terms: Terms): string {
     ? 'A request that a plan lists under operations has to fit into the limits there as well. '
     : ''
   const estimates = terms.routes.some(({ atMost }) => atMost !== undefined)
-    ? 'Where the answer tells what a request costs, it is let in with an estimate, and the difference is counted when it has been answered: the next answer tells. '
+    ? 'Where the answer tells what a request costs, it is admitted with an estimate, and the difference is counted once it has been answered: the next answer shows it. '
     : ''
   return (
     `Limits are in points; a request costs one, unless its operation says otherwise. ${estimates}${operations}` +
     `In UTC, ${beginnings(allWindowsIn(terms))}. Keys of one account share one quota; a key with a cap gets only a part of it. ` +
-    'Asking how you stand costs nothing.'
+    'Reading your limits costs nothing.'
   )
 }

@@ -12,7 +12,7 @@ import type { Terms } from '../terms.ts'
 export function refusedView(openapi: Openapi, terms: Terms): Child {
   return html`
     <section aria-labelledby="refused">
-      <h2 id="refused" tabindex="-1">When you are refused</h2>
+      <h2 id="refused" tabindex="-1">When requests are refused</h2>
       ${prose(everyAnswer)} ${terms.nearPercent !== null && prose(notice(terms, terms.nearPercent))}
       <dl>
         ${refusals(terms).map(
@@ -33,7 +33,7 @@ function sharedView(openapi: Openapi): Child {
   return (
     all.length > 0 &&
     html`
-      <h3>Refusals of most operations</h3>
+      <h3>Refusals shared by most operations</h3>
       ${all.map(([status, response]) => responseView(openapi, status, response, sharedRefusalId(status)))}
     `
   )
@@ -93,7 +93,7 @@ function refusals(terms: Terms): readonly (readonly [string, string])[] {
     ],
     [
       '`429 rate_limit_exceeded`',
-      `${capital(oneOf(allWindowsIn(terms)))} is used up: the message says which, and whether it is that of ${haveOperations(terms) ? 'an operation, or of ' : ''}your key’s cap. Wait as many seconds as \`Retry-After\` says: you are let in then. The refused request cost nothing.${areBanned ? strike : ''}`,
+      `${capital(oneOf(allWindowsIn(terms)))} is used up: the message says which, and whether it is that of ${haveOperations(terms) ? 'an operation, or of ' : ''}your key’s cap. Wait as many seconds as \`Retry-After\` says: after that, you are admitted again. The refused request cost nothing.${areBanned ? strike : ''}`,
     ],
     [
       '`429 key_banned`',
@@ -101,12 +101,12 @@ function refusals(terms: Terms): readonly (readonly [string, string])[] {
     ],
     [
       '`429 too_many_at_once`',
-      'Too many of your requests are under way. Send the next one when an answer has come.',
+      'Too many of your requests are in flight. Send the next one after an answer.',
     ],
     ['`410 gone`', 'The operation was removed. `Link` says what to use instead.'],
     [
       '`502`, `503`, `504`',
-      'The API is in trouble, or out of reach. Try again later, after `Retry-After` where it is given. A request that may have been done should only be repeated if that does no harm.',
+      'The API is in trouble, or out of reach. Try again later, after `Retry-After` where it is given. Only repeat a request that may have succeeded if that does no harm.',
     ],
   ]
 }

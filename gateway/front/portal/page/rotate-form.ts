@@ -31,11 +31,13 @@ export function RotateForm({ path, apiKey, done }: RotateFormProps) {
   if (rotated) {
     return html`
       <div class="banner good" role="status">
-        <p><b>Your new key. It is shown this once:</b></p>
+        <p><b>Your new key. It isn’t shown again:</b></p>
         <p><code class="token">${rotated.key}</code></p>
         <p class="buttons">
           <${CopyButton} text=${rotated.key} label="Copy the key" />
-          <button type="button" onClick=${() => done(rotated.key)}>I have it; use it here</button>
+          <button type="button" onClick=${() => done(rotated.key)}>
+            I’ve saved it; use it here
+          </button>
         </p>
         <p>
           The old one works until ${rotated.oldTokenUntil ? time(rotated.oldTokenUntil) : 'now'}.
@@ -45,7 +47,7 @@ export function RotateForm({ path, apiKey, done }: RotateFormProps) {
   }
   return html`
     <details>
-      <summary>Give this key a new token</summary>
+      <summary>Rotate this key</summary>
       <form class="try" onSubmit=${submit}>
         <label>
           The old token still works for
@@ -56,10 +58,10 @@ export function RotateForm({ path, apiKey, done }: RotateFormProps) {
           </select>
         </label>
         <p class="quiet">
-          The plan, the limits and what was used stay. Until the old token ends, no other is given
-          out.
+          The plan, the limits and what was used stay. Until the old token ends, you can’t rotate
+          again.
         </p>
-        <p><button class="go" disabled=${isBusy}>Make a new token</button></p>
+        <p><button class="go" disabled=${isBusy}>Rotate</button></p>
         ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
       </form>
     </details>

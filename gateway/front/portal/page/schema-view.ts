@@ -127,7 +127,7 @@ function rulesOf(schema: Section): string[] {
       typeof schema[name] === 'number' ? [`${words} ${schema[name]}`] : [],
     ),
     ...(text(pattern) === undefined ? [] : [`like ${text(pattern)}`]),
-    ...(uniqueItems === true ? ['no two alike'] : []),
+    ...(uniqueItems === true ? ['unique items'] : []),
     ...('default' in schema ? [`default ${inline(schema['default'])}`] : []),
     ...(readOnly === true ? ['only in answers'] : []),
     ...(writeOnly === true ? ['only in requests'] : []),

@@ -56,20 +56,19 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
   }, [apiKey, asked])
   return html`
     <section aria-labelledby="standing" class="card">
-      <h2 id="standing" tabindex="-1">How you stand</h2>
+      <h2 id="standing" tabindex="-1">Your limits and usage</h2>
       ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
       ${quota && quotaView(quota)}
       ${!quota && quotaPath !== null && html`<p class="quiet">Loading …</p>`}
       ${usage && html`<${UsageView} usage=${usage} />`}
       <p class="buttons">
-        <button type="button" onClick=${() => setAsked(asked + 1)}>Look again</button>
+        <button type="button" onClick=${() => setAsked(asked + 1)}>Refresh</button>
         <span class="quiet">Costs nothing. Usage is up to five seconds late.</span>
       </p>
       ${
         rotatePath === null
           ? html`<p class="quiet">
-              A key can’t give itself a new token here, because rotation is off: ask the API’s
-              operator for one.
+              Keys can’t be rotated here: ask the API’s operator for a new token.
             </p>`
           : html`<${RotateForm}
               path=${root + rotatePath}

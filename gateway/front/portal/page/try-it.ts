@@ -78,7 +78,7 @@ function BodyFields({ choices, body, change }: BodyFieldsProps) {
     ${
       choices.length > 1 &&
       html`<label>
-        Type of the body
+        Content type
         <select onChange=${choose}>
           ${choices.map((each) => html`<option selected=${each.type === type}>${each.type}</option>`)}
         </select>

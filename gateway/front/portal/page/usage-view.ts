@@ -10,7 +10,7 @@ import { gatewayNowMs } from '../../http/page/gateway-time.ts'
 export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {
   return html`
     <h3>Your last ${span} days</h3>
-    ${chart(days)} ${dayTable('This key by day, the newest first', days)}
+    ${chart(days)} ${dayTable('This key by day, newest first', days)}
     ${account && accountView(account)} ${deprecatedView(deprecated)}
   `
 }
@@ -22,9 +22,9 @@ function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Ch
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
   return html`
     <p>
-      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} let in, ${count(refused)} refused.`}
+      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} admitted, ${count(refused)} refused.`}
     </p>
-    ${dayTable(`The account ${name} by day, the newest first`, days)}
+    ${dayTable(`The account ${name} by day, newest first`, days)}
   `
 }
 
@@ -45,7 +45,7 @@ function dayTable(caption: string, days: readonly DayUsage[]): Child {
           <thead>
             <tr>
               <th scope="col">Day</th>
-              <th scope="col" class="number">Let in</th>
+              <th scope="col" class="number">Admitted</th>
               <th scope="col" class="number">Points</th>
               ${rare.map(({ title }) => html`<th scope="col" class="number">${title}</th>`)}
               <th scope="col" class="number">Refused</th>
@@ -115,8 +115,8 @@ function chart(days: readonly DayUsage[]): Child {
   })
   const top = Math.max(1, ...drawn.map((each) => each.admitted + refusedOf(each)))
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
-  if (all + refused === 0) return html`<p>This key was not used yet.</p>`
-  const summary = `${plural(all, 'request')} let in, ${count(refused)} refused; at most ${count(top)} a day`
+  if (all + refused === 0) return html`<p>This key hasn’t been used yet.</p>`
+  const summary = `${plural(all, 'request')} admitted, ${count(refused)} refused; at most ${count(top)} a day`
   return html`
     <p>${summary}.</p>
     <div class="usage">
@@ -134,7 +134,7 @@ function chart(days: readonly DayUsage[]): Child {
       </p>
     </div>
     <p class="legend quiet">
-      <span class="admitted">■</span>${' let in '}<span class="refused">■</span>${' refused'}
+      <span class="admitted">■</span>${' admitted '}<span class="refused">■</span>${' refused'}
     </p>
   `
 }
@@ -158,7 +158,9 @@ function barsOf(day: DrawnDay, place: number, scale: number): Child {
           y=${height - (from + value) * scale}
           height=${Math.max(1, value * scale)}
         >
-          <title>${day.day}: ${count(day.admitted)} let in, ${count(refusedOf(day))} refused</title>
+          <title>
+            ${day.day}: ${count(day.admitted)} admitted, ${count(refusedOf(day))} refused
+          </title>
         </rect>
       `,
     )

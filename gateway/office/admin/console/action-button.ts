@@ -69,7 +69,7 @@ export function FormDialog({ label, go = label, consequence, typed, fields, ...r
               ${
                 typed !== undefined &&
                 html`<label
-                  ><span>Type <b>${typed}</b> to go on</span>
+                  ><span>Type <b>${typed}</b> to confirm</span>
                   <input
                     value=${word}
                     autocomplete="off"

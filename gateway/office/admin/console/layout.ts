@@ -103,7 +103,7 @@ export function House({ session }: { session: Session }) {
         event.preventDefault()
         focusHeading(main.current)
       }}
-      >Skip to the content</a
+      >Skip to content</a
     >
     <header class="top">
       <a class="name" href="#/now">Tollgate</a>

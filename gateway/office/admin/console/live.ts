@@ -38,7 +38,7 @@ async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News)
   while (!leaving.aborted) {
     try {
       await watch(range, leaving, (data) => tell({ data, atMs: gatewayNowMs(), error: undefined }))
-      tell({ error: new ApiError(0, 'The gateway has ended the live figures; asking again.') })
+      tell({ error: new ApiError(0, 'The gateway ended the live figures; reconnecting.') })
     } catch (error) {
       if (leaving.aborted) return
       tell({ error: error instanceof ApiError ? error : new ApiError(0, String(error)) })
@@ -51,7 +51,7 @@ async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News)
 async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) => void) {
   const silent = new AbortController()
   const hush = (): void =>
-    silent.abort(new ApiError(0, `The gateway has told nothing for ${silenceMs / 1_000} s.`))
+    silent.abort(new ApiError(0, `No live figures from the gateway for ${silenceMs / 1_000} s.`))
   let timer = setTimeout(hush, silenceMs)
   try {
     const signal = AbortSignal.any([leaving, silent.signal])

@@ -15,7 +15,7 @@ export function page(title: string, command: string | undefined, ...content: Chi
   return html`
     <header class="head">
       <h1 tabindex="-1">${title}</h1>
-      ${command && html`<p class="same">The same: <code>${command}</code></p>`}
+      ${command && html`<p class="same">CLI: <code>${command}</code></p>`}
     </header>
     ${content}
   `

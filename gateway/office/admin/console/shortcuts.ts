@@ -59,7 +59,7 @@ export function Shortcuts() {
       <p>
         <label class="inline">
           <input type="checkbox" checked=${!isOff} onChange=${turn} />
-          Single keys work in this browser
+          Single-key shortcuts work in this browser
         </label>
       </p>
       <form method="dialog" class="buttons"><button>Close</button></form>

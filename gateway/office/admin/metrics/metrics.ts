@@ -132,7 +132,7 @@ function addFleet(registry: Registry, { front: { quotas, stores } }: OperatedGat
     read: () => [[quotas.gateways]],
   })
   gauge(registry, 'tollgate_configs_in_force', {
-    help: 'Different configurations that the gateways of this store go by; 1 is well',
+    help: 'Different configurations that the gateways of this store run; 1 is well',
     aggregator: 'max',
     read: () => [[stores.fleet.configs]],
   })

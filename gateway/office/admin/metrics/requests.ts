@@ -60,7 +60,7 @@ type AddCounts = (
 /** What requests use up. */
 function addPoints(add: AddCounts): void {
   add('near', 'tollgate_near_limit_total', {
-    help: 'Requests that were let in with 80 % or more of a limit used, by window',
+    help: 'Requests that were admitted with 80 % or more of a limit used, by window',
     labels: ['plan', 'window'],
   })
   add('beyond', 'tollgate_beyond_points_total', {
@@ -72,7 +72,7 @@ function addPoints(add: AddCounts): void {
     labels: ['outcome'],
   })
   add('shadows', 'tollgate_shadow_refusals_total', {
-    help: 'Requests that were let in and that the shadow of their plan would have refused, by window',
+    help: 'Requests that were admitted and that the shadow of their plan would have refused, by window',
     labels: ['plan', 'window'],
   })
 }
@@ -84,11 +84,11 @@ function addCallers(add: AddCounts): void {
     labels: ['plan'],
   })
   add('jwtRefusals', 'tollgate_jwt_refusals_total', {
-    help: 'Requests with a JWT that was not let in, by the reason',
+    help: 'Requests with a JWT that was not admitted, by the reason',
     labels: ['reason'],
   })
   add('jwtPlans', 'tollgate_jwt_plans_total', {
-    help: 'JWTs that were verified and let in, where a claim names the plan: by the claim, or by else',
+    help: 'JWTs that were verified and admitted, where a claim names the plan: by the claim, or by else',
     labels: ['issuer', 'by'],
   })
   add('strangers', 'tollgate_strangers_total', {

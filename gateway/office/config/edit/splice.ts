@@ -78,7 +78,7 @@ export function removal({ node, parent, index }: Spot, text: string, name: strin
     collection.items[index - 1],
     collection.items[index + 1],
   ]
-  if (!item) throw new WrongInput(`${name} can't be taken away`)
+  if (!item) throw new WrongInput(`${name} can't be removed`)
   const [start, end] = [startOf(item), endOf(item)]
   requireBare(text.slice(start, end), node, name)
   if (collection.flow) {

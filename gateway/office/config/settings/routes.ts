@@ -73,7 +73,7 @@ export const routes = Type.Array(
     ),
     rewrite: optional(
       prefix,
-      'The prefix that replaces the fixed part of the path in requests to the backend; / takes it away, also from the route of that part alone.',
+      'The prefix that replaces the fixed part of the path in requests to the backend; / removes it, also from the route of that part alone.',
     ),
     bodyLimit: optional(size, 'The largest request body.', '1MiB'),
   }),

@@ -70,7 +70,7 @@ const upstream = section(
     swap: optional(swap, 'The way to other targets, step by step, and back if they fail.'),
     timeout: optional(timeout, 'Time limits of a request.', {}),
     health: optional(health, 'How targets are checked, and when one is left out.', {}),
-    maxInFlight: optional(count, 'The most requests on their way at once; more get 503.', 1_000),
+    maxInFlight: optional(count, 'The most requests in flight at once; more get 503.', 1_000),
     fair: optional(
       onOrOff,
       'Whether each key is held to its share of maxInFlight while half of it is taken.',

@@ -6,7 +6,7 @@ import { banView } from '../../../front/limits/views.ts'
 export const listBans = operation({
   name: 'bans list',
   at: ['GET /admin/bans'],
-  summary: 'List the bans that run',
+  summary: 'List active bans',
   details: 'Bans that are over are in the audit: tollgate audit --key KEY.',
   parameters: {},
   role: 'read',
@@ -14,6 +14,6 @@ export const listBans = operation({
   json: (bans) => bans.map(banView),
   text: (bans, { clock }) => {
     const rows = bans.map(({ key, name, untilMs }) => [key, name, endText(untilMs, clock())])
-    return rows.length > 0 ? aligned([['ID', 'NAME', 'UNTIL'], ...rows]) : 'No ban runs.'
+    return rows.length > 0 ? aligned([['ID', 'NAME', 'UNTIL'], ...rows]) : 'No key is banned.'
   },
 })

@@ -8,11 +8,11 @@ import { oneKey, textOf } from '../parameters.ts'
 export const setBan = operation({
   name: 'bans set',
   at: ['PUT /admin/bans/{id}'],
-  summary: 'Ban a key from now on, in place of a ban that runs',
+  summary: 'Ban a key from now on, in place of its active ban',
   parameters: {
     key: oneKey,
     for: { kind: banTime, value: 'DURATION', help: 'how long', isRequired: true },
-    note: textOf('TEXT', 'why, for other operators'),
+    note: textOf('TEXT', 'the reason, for other operators'),
   },
   changes: true,
   role: 'all',

@@ -27,7 +27,7 @@ export const checkConfig = operation({
     impact: {
       kind: dayCount,
       value: 'N',
-      help: 'tell who the changed limits would have refused in so many days',
+      help: 'show who the changed limits would have refused in this many days',
       isOfApi: true,
     },
     format: {

@@ -20,7 +20,7 @@ export const diffConfig = ofCommandLine({
   parameters: {
     file: configFile,
     against: textOf('FILE', 'compare with this file instead'),
-    impact: aSwitch('tell who the changed limits would have refused lately'),
+    impact: aSwitch('show who the changed limits would have refused lately'),
     days: { ...recentDays, help: 'how many days back --impact looks, today included' },
     failIfHit: aSwitch('with --impact: exit with 1 if a quota would have been refused'),
   },

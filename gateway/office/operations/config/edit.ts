@@ -13,7 +13,7 @@ export const editConfig = ofGateway({
     set: {
       kind: newSettings,
       value: 'SETTINGS',
-      help: 'such as \'{ "plans.free.perHour": 400 }\'; null takes a setting away',
+      help: 'such as \'{ "plans.free.perHour": 400 }\'; null removes a setting',
       isRequired: true,
     },
   },

@@ -5,7 +5,7 @@ import { inForce, mistakesIn, stateText } from './running.ts'
 export const reloadConfig = ofGateway({
   name: 'config reload',
   at: ['POST /admin/config/reload'],
-  summary: 'Have the running gateway read its file again, at once',
+  summary: 'Make the running gateway reload its file now',
   details:
     'A gateway follows its file by itself. This tells at once whether the file is in force, and its mistakes if not.',
   parameters: {},

@@ -59,9 +59,7 @@ export function stateText(inForce: ConfigInForce): string {
   const since = timeText(Date.parse(loadedAt))
   return [
     ...warnings,
-    `The gateway uses ${file} (${hash}), since ${since}.`,
-    ...(mistakes.length > 0
-      ? ['It refuses the file as it is now:', ...withMore(mistakes, more)]
-      : []),
+    `Running ${file} (${hash}) since ${since}.`,
+    ...(mistakes.length > 0 ? ['It refuses the current file:', ...withMore(mistakes, more)] : []),
   ].join('\n')
 }

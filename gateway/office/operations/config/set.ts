@@ -8,7 +8,7 @@ export const setConfig = ofCommandLine({
   summary: 'Print a configuration with another value of one setting; the rest stays as it is',
   details:
     'PLACE is the place of the setting, such as plans.free.perHour or routes[0].cost. VALUE is YAML, such as 40, ' +
-    'unlimited or "{ strikes: 10, within: 2m }"; null takes the setting away. Nothing is written.',
+    'unlimited or "{ strikes: 10, within: 2m }"; null removes the setting. Nothing is written.',
   parameters: {
     place: { ...textOf('PLACE', 'the place of the setting'), ...argument },
     value: { ...valueOf(settingValue, 'VALUE', 'its new value'), ...argument },

@@ -17,5 +17,5 @@ export function soundText(
   const lacking = unset.length === 0 ? '' : ` Not set: ${left} (${unset.join(', ')}).`
   const draft = draftOf(headers.ietf)
   const fields = draft ? ` RateLimit and RateLimit-Policy are sent as of ${draft}.` : ''
-  return `${name} is sound: ${counted.join(', ')}.${fields}${lacking}`
+  return `${name} is valid: ${counted.join(', ')}.${fields}${lacking}`
 }

@@ -7,9 +7,9 @@ import { aligned } from '../table.ts'
 export const listGateways = ofGateway({
   name: 'gateways',
   at: ['GET /admin/gateways'],
-  summary: 'List the gateways of the store, and the configurations that they go by',
+  summary: 'List the gateways of the store, and the configurations that they run',
   details:
-    'Asks the running gateway. Any gateway of a fleet knows all of them: each tells of itself every second, leaves ' +
+    'Asks the running gateway. Any gateway of a fleet knows all of them: each reports every second, leaves ' +
     'the list when it stops, and is gone after 5 seconds of silence.',
   parameters: {},
   role: 'read',
@@ -35,7 +35,7 @@ function table({ gateways, anotherVersion }: FleetView): string {
 function refusals({ gateways }: FleetView): string[] {
   const sentences = gateways.flatMap(({ name, config }) => {
     if (!config || config.refuses === null) return []
-    return printable(`${name} refuses its file as it is now: ${config.refuses}`)
+    return printable(`${name} refuses its current file: ${config.refuses}`)
   })
   return sentences.length > 0 ? ['', ...sentences] : []
 }

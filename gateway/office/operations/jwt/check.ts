@@ -10,7 +10,7 @@ import type { JudgedToken } from './judged.ts'
 export const checkJwt = operation({
   name: 'jwt check',
   at: ['POST /admin/jwt/check'],
-  summary: 'Tell what a JWT says, whether it verifies, and whose it would be',
+  summary: 'Show what a JWT says, whether it verifies, and which caller it is for',
   details:
     'Reads the token from standard input if it is left out, or is -. The keys of its issuer are fetched for it. The token is ' +
     'never logged or stored. Exit code 1 if a gateway would refuse it.',
@@ -58,7 +58,7 @@ const sentences: Readonly<Record<JwtReason, string>> = {
     'A claim is missing or wrong: exp, or those that the configuration names for subject, plan and account.',
   jwt_keys: 'No one key of its issuer is for its kid and alg.',
   jwt_callers: 'Its issuer has as many callers as maxCallers allows.',
-  jwt_accounts: 'Its subject has come with as many accounts within a day as one gateway lets in.',
+  jwt_accounts: 'Its subject has come with as many accounts within a day as one gateway admits.',
 }
 
 /** The verdict in a sentence or two. */

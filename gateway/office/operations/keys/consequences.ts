@@ -64,17 +64,17 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   }
   const temporary = temporaryText(after, nowMs)
   if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {
-    sentences.push(`By itself it ends: ${temporary}.`)
+    sentences.push(`It has temporary settings: ${temporary}.`)
   }
   if (before.plan !== plan && after.limits) {
     sentences.push(
-      `Its own limits stay: ${ownLimitsText(after.limits)}. ${optionsText(after)} take them away.`,
+      `Its custom limits stay: ${ownLimitsText(after.limits)}. ${optionsText(after)} remove them.`,
     )
   }
   if (state === 'disabled' && state !== before.state) {
     sentences.push(refusedSoon)
   } else if (state === 'disabled') {
-    sentences.push(`It is disabled; tollgate keys enable ${id} lets it in again.`)
+    sentences.push(`It is disabled; tollgate keys enable ${id} enables it again.`)
   }
   if (state === 'expired')
     sentences.push(`It has expired; tollgate keys change ${id} --expires DATE extends it.`)
@@ -96,7 +96,7 @@ export function monthsText(monthFrom: number): string {
 
 /** Sentences about another day on which the months of a quota begin. */
 export function movedMonths(monthFrom: number): string[] {
-  return [monthsText(monthFrom), 'Of the present one nothing is used yet.']
+  return [monthsText(monthFrom), 'Nothing of the present month is used yet.']
 }
 
 /** The options that take a key's own limits away. */

@@ -6,7 +6,7 @@ import { newKey, settingsFrom } from './settings.ts'
 export const createKeysFrom = ofCommandLine({
   name: 'keys create --from',
   because: 'its answer is the tokens of many keys; a client of the admin API makes each by itself',
-  summary: 'Make a key of each row of a file, all or none, and print CSV with the tokens, once',
+  summary: 'Create a key from each row of a file, all or none, and print CSV with the tokens, once',
   details:
     `FILE is CSV with a line of column names, or JSON lines. Columns: ${settingColumns.join(', ')} ` +
     '(true or false). Options fill what a row leaves out. If a row has a mistake, the first 100 ' +

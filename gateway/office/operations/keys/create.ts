@@ -7,7 +7,7 @@ import { expiryText, issuedText } from './texts.ts'
 export const createKey = operation({
   name: 'keys create',
   at: ['POST /admin/keys'],
-  summary: 'Make a key and show its token, once',
+  summary: 'Create a key and show its token once',
   parameters: { ...newKey, monthFrom },
   changes: true,
   role: 'all',
@@ -52,7 +52,7 @@ export const createKey = operation({
       ...uselessLimits(standing),
       ...ofAccount(key),
     ]
-    return issuedText('Made', key, token, consequences)
+    return issuedText('Created', key, token, consequences)
   },
 })
 

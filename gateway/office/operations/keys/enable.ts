@@ -6,7 +6,7 @@ import { questionAboutMany } from './many.ts'
 export const enableKey = operation({
   name: 'keys enable',
   at: ['POST /admin/keys/{id}/enable', 'POST /admin/keys/enable'],
-  summary: 'Let a disabled key, or all of an account, in again',
+  summary: 'Enable a disabled key, or all keys of an account',
   parameters: oneOrMany,
   changes: true,
   role: 'all',

@@ -18,7 +18,7 @@ import { endedBy, keyText } from './texts.ts'
 export const findKey = operation({
   name: 'keys find',
   at: ['POST /admin/keys/find'],
-  summary: 'Tell whose a token is, which it reads from standard input',
+  summary: 'Show which key a token belongs to; reads the token from standard input',
   details:
     'tollgate keys find < token.txt; on a terminal it asks for the token, and doesn’t show it. It finds tokens that were ' +
     'rotated out, and those of revoked, disabled and expired keys. The token is never printed, logged or stored.',

@@ -46,7 +46,7 @@ export const listKeys = operation({
     limit: {
       kind: pageSize,
       value: 'N',
-      help: 'the most keys of a page',
+      help: 'the most keys on a page',
     },
     after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
     sort: {
@@ -84,7 +84,7 @@ function pageJson(
 
 function nextText(page: PageOfKeys | undefined): string {
   if (page?.next === undefined) return ''
-  return `\n\nThere are more. The next page: the same command with --after ${page.next}`
+  return `\n\nThere are more. For the next page, repeat the command with --after ${page.next}`
 }
 
 /** A sentence about the time since which uses are known, if that may matter to what is listed. */
@@ -97,7 +97,7 @@ function knownText(
   if (sinceMs === undefined) return '\n\nNo use of any key is known yet.'
   const isOlder = keys.some(({ key }) => key.createdAtMs < sinceMs)
   if (!isOlder && sinceMs <= nowMs - unused) return ''
-  return `\n\nUses are known since ${timeText(sinceMs)}. Of earlier ones nothing is known.`
+  return `\n\nUse is recorded since ${timeText(sinceMs)}; nothing is known of earlier use.`
 }
 
 /** Keys in a table, with what is known of their use. */
@@ -111,5 +111,5 @@ export async function listText(listing: Listing, context: CommandContext): Promi
   if (notes !== '') return `No key matches.${notes}`
   return isFiltered || page
     ? 'No key matches.'
-    : 'There are no keys yet. Make one: tollgate keys create --plan PLAN --name NAME'
+    : 'There are no keys yet. Create one: tollgate keys create --plan PLAN --name NAME'
 }

@@ -178,7 +178,7 @@ export function manyText({ dryRun, changed, skipped, left }: ManyEdited): string
       left.map(why),
     ),
     ...(left.length > 0 && !dryRun
-      ? ['The same command again goes on with those that are left.']
+      ? ['Repeat the command to continue with those that are left.']
       : []),
   ].join('\n\n')
 }

@@ -44,12 +44,12 @@ export const rotateKey = operation({
     const old =
       untilMs > clock()
         ? `The old one works until ${endText(untilMs, clock())}; if others have it, ${endedBy(key)}.`
-        : 'The old one works no longer.'
+        : 'The old one no longer works.'
     const older =
       olderUntilMs === undefined
         ? []
         : [
-            `The one before it works no longer: it would have worked until ${endText(olderUntilMs)}, but a key has two tokens at most.`,
+            `The one before it no longer works: it would have worked until ${endText(olderUntilMs)}, but a key has two tokens at most.`,
           ]
     const details = await desks()
       .quotas.describe(key)

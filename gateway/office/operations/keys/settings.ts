@@ -63,14 +63,14 @@ const addresses = {
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
-  help: 'a test key: lets its owner simulate refusals, by X-Gateway-Act; this can’t be changed later',
+  help: 'a test key: lets its owner simulate refusals with X-Gateway-Act; this can’t be changed later',
 } as const
 
 /** The day on which the months of a key's quota begin. */
 export const monthFrom = {
   kind: dayOfMonth,
   value: 'DAY',
-  help: 'the day, 1 to 28, on which the months of its quota begin',
+  help: 'the day, 1 to 28, on which the months of its quota begin: its billing day',
 } as const
 
 const capLimit = {
@@ -131,7 +131,7 @@ export const keyChange = {
   methods: { ...methods, takeAway: 'all methods again' },
   paths: { ...paths, takeAway: 'all paths again' },
   addresses: { ...addresses, takeAway: 'all addresses again' },
-  note: { ...note, takeAway: 'take its note away' },
+  note: { ...note, takeAway: 'remove its note' },
 } as const
 
 /** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
@@ -146,17 +146,17 @@ export function endsFrom(values: Given<typeof keyChange>, nowMs: number): Ends {
   if (typeof until === 'number' && plan === undefined && !hasLimits) {
     const hasCap = Object.values(capIn(values)).some(Boolean)
     const ofCap = hasCap ? ': a cap has no end' : ''
-    throw new WrongInput(`an end needs a plan or a limit that ends then${ofCap}`)
+    throw new WrongInput(`an end (until) needs a plan or a limit to revert${ofCap}`)
   }
   if (typeof limitsUntil === 'number' && limitsUntil !== until && !hasLimits) {
-    throw new WrongInput('an end of limits needs a limit that ends then')
+    throw new WrongInput('an end of limits needs a limit to revert')
   }
   const ends = {
     plan: plan === undefined && until !== null ? undefined : until,
     limits: hasLimits || limitsUntil === null ? limitsUntil : undefined,
   }
   if (typeof ends.limits === 'number' && isPartly) {
-    throw new WrongInput('a limit that ends needs a value: it can’t be taken away until then')
+    throw new WrongInput('a limit that ends needs a value: it can’t be removed until then')
   }
   return ends
 }

@@ -34,7 +34,7 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
     .find((each) => each?.remaining === 0)
   return full
     ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
-    : `${whose} is let in.${usage}`
+    : `${whose} is active.${usage}`
 }
 
 /** The points used of those that a window includes, and those beyond. */

@@ -22,7 +22,7 @@ export function issuedText(
   const after = more.length > 0 ? `\n\n${more.map(printable).join('\n')}` : ''
   const forTests = key.test ? ', for tests' : ''
   const whose = `${key.id} (${printable(key.name)}, plan ${key.plan}${forTests})`
-  return `${verb} the key ${whose}. Its token is shown this once:\n\n  ${token}${after}`
+  return `${verb} the key ${whose}. Copy its token now and share it securely; it isn’t shown again:\n\n  ${token}${after}`
 }
 
 /** How a token ends at once: without the option it would work for another day. */
@@ -65,7 +65,7 @@ export function keyText(
     ...details,
     state: stateText(details, nowMs),
     why: bannedUntil === undefined ? undefined : banText(standing),
-    test: test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
+    test: test && 'lets its owner simulate refusals with X-Gateway-Act; its quota is its own',
     strikes: strikes > 0 ? strikes : undefined,
     ...byWindow(windowRow),
     months: monthFrom && `begin on day ${monthFrom}`,
@@ -102,7 +102,7 @@ export function temporaryText(
   const parts = [
     until && `the plan ${plan} until ${endText(Date.parse(until), nowMs)}, then ${afterwards.plan}`,
     limits?.until &&
-      `limits of its own until ${endText(Date.parse(limits.until), nowMs)}, then ${own || 'those of its plan'}`,
+      `custom limits until ${endText(Date.parse(limits.until), nowMs)}, then ${own || 'those of its plan'}`,
   ]
   return parts.filter(Boolean).join('; ')
 }

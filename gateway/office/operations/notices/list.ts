@@ -9,7 +9,7 @@ export const listNotices = operation({
   at: ['GET /admin/notices'],
   summary: 'List the addresses of notices, and the notices that have not arrived yet',
   details:
-    'Notices that have arrived are gone. One that was given up is kept for seven days, and at most 10,000 are kept for ' +
+    'Notices that have arrived are removed. One that was given up is kept for seven days, and at most 10,000 are kept for ' +
     'each address.',
   parameters: {
     failed: aSwitch('only notices that were tried, without success'),
@@ -20,7 +20,7 @@ export const listNotices = operation({
     noticesView({ notices: config.notices, store: stores().notices, isFailed: failed, limit }),
   text: ({ addresses, notices }) => {
     if (addresses.length === 0) return 'The configuration has no address for notices.'
-    const none = 'No notice waits.'
+    const none = 'No notices are pending.'
     return [addressTable(addresses), '', notices.length > 0 ? table(notices) : none].join('\n')
   },
 })

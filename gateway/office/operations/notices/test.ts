@@ -5,9 +5,9 @@ import { aligned } from '../table.ts'
 export const testNotices = ofGateway({
   name: 'notices test',
   at: ['POST /admin/notices/test'],
-  summary: 'Send a test to each address of notices, and tell what it answers',
+  summary: 'Send a test to each address of notices, and show what it answers',
   details:
-    'The running gateway sends it once, whatever the address wants to hear of. An address that had answered 410 gets ' +
+    'The running gateway sends it once, whatever events the address gets. An address that had answered 410 gets ' +
     'notices again if it takes the test.',
   parameters: {},
   role: 'all',

@@ -27,6 +27,6 @@ function table(plans: readonly PlanToday[]): string {
     ...[keys, near, admittedToday, refusedToday].map(withCommas),
   ])
   const heads = ['PLAN', 'LIMITS', 'KEYS', 'NEAR', 'ADMITTED TODAY', 'REFUSED TODAY']
-  const legend = `NEAR: quotas that came to ${nearPart * 100} % of one of their limits today.`
+  const legend = `NEAR: quotas that reached ${nearPart * 100} % of one of their limits today.`
   return `${aligned([heads, ...rows])}\n\n${legend}`
 }

@@ -22,7 +22,7 @@ function limitThen(window: Window) {
 export const previewLimits = operation({
   name: 'plans preview',
   at: ['POST /admin/plans/{name}/preview'],
-  summary: 'Tell who would have been refused lately by other limits of a plan',
+  summary: 'Show who would have been refused lately by other limits of a plan',
   details: 'A limit that is left out stays as it is. Nothing changes.',
   parameters: {
     name: planName,

@@ -35,7 +35,7 @@ function summary(preview: PlanPreview): string {
 
 /** The change of a plan, such as `free 60 → 40 a minute, 1,000 → 800 a day`. */
 function changeText({ plan, now, then }: Pick<PlanPreview, 'plan' | 'now' | 'then'>): string {
-  if (now === null || then === null) return `${plan} ${now ? 'taken away' : 'unknown'}`
+  if (now === null || then === null) return `${plan} ${now ? 'removed' : 'unknown'}`
   if (typeof now === 'string' || typeof then === 'string') {
     return `${plan} ${limitsText(now)} → ${limitsText(then)}`
   }

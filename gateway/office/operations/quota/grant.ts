@@ -20,7 +20,7 @@ export const grantQuota = operation({
       option: name,
       help: `points for this ${name}`,
     })),
-    note: textOf('TEXT', 'why, for other operators'),
+    note: textOf('TEXT', 'the reason, for other operators'),
   },
   needsOneOf: limitNames,
   changes: true,

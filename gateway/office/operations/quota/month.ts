@@ -6,7 +6,7 @@ import { oneKey } from '../parameters.ts'
 export const setQuotaMonth = operation({
   name: 'quota month',
   at: ['POST /admin/quota/{id}/month'],
-  summary: 'Have the months of a key, or of its account, begin on another day',
+  summary: 'Move the billing day of a key, or of its account',
   details:
     'The present month begins anew, with nothing used; what was used in other windows stays. All keys of an account share ' +
     'its months.',

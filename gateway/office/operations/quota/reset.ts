@@ -6,7 +6,7 @@ import { oneKey } from '../parameters.ts'
 export const resetQuota = operation({
   name: 'quota reset',
   at: ['POST /admin/quota/{id}/reset'],
-  summary: 'Empty all windows of a key, or of its account',
+  summary: 'Reset all windows of a key, or of its account',
   parameters: { key: oneKey },
   changes: true,
   role: 'support',
@@ -20,6 +20,6 @@ export const resetQuota = operation({
       bannedUntil === null
         ? ''
         : ` Its ban goes on until ${endText(bannedUntil * 1_000, clock())}; tollgate bans lift ${id} ends it.`
-    return `The counters of ${printable(quota.replace(':', ' '))} are empty again.${banned}`
+    return `The counters of ${printable(quota.replace(':', ' '))} are reset.${banned}`
   },
 })

@@ -29,7 +29,7 @@ const mostShown = 1_000
 export const exportUsage = operation({
   name: 'usage export',
   at: ['GET /admin/ledger'],
-  summary: 'Export the points of each account and key by day, for bills',
+  summary: 'Export the points of each account and key by day, for billing',
   details:
     'A line for each account, and for each key without one, on each day (UTC) that used it, with an id under which it is ' +
     'imported once. A day is final ten minutes after its end, and kept for 400 days. By key, an account has a line for ' +

@@ -37,7 +37,7 @@ export function nothingText(id: string, { gateways, kept, since, stored }: Found
   if (since === null && !stored?.kept)
     return `no gateway answers, so nothing is known of requests like "${loggable(id)}"`
   const where = [memoryText(gateways, kept, since), storeText(stored)].filter(Boolean).join('; ')
-  return `no refused or failed answer has the id "${loggable(id)}": ${where}. Requests that were let in and answered are not kept`
+  return `no refused or failed answer has the id "${loggable(id)}": ${where}. Requests that were admitted and answered are not kept`
 }
 
 function memoryText(
@@ -84,7 +84,7 @@ export function requestsText({ answers, gateways, stored }: FoundRefusals, nowMs
   ])
   const heads = ['WHEN', 'STATUS', 'CODE', 'REASON', 'KEY', 'WHY']
   const number = answers.length < mostFound ? answers.length : `${mostFound} or more`
-  const several = `${number} refused or failed answers have this id, the newest first:`
+  const several = `${number} refused or failed answers have this id, newest first:`
   return [...missing, `${several}\n\n${aligned([heads, ...rows])}`].join('\n\n')
 }
 
@@ -110,7 +110,7 @@ function answerText(answer: Explained, nowMs: number): string {
     ...(upstreamMs === null ? [] : [['backend:', backend.filter(Boolean).join(', ')]]),
     ['gateway:', `${answer.gateway}, ${answer.ownMs} ms, configuration ${answer.config}`],
   ]
-  const head = `${status} ${code ?? 'of the backend'}, ${timeText(Date.parse(time))}: ${sentence}`
+  const head = `${status} ${code ?? 'from the backend'}, ${timeText(Date.parse(time))}: ${sentence}`
   return `${printable(head)}\n\n${aligned(rows)}`
 }
 

@@ -31,7 +31,7 @@ export const reportShadow = operation({
 })
 
 const legend =
-  'requests that were let in, and that this window of the shadow would have refused. OF: all that were let in. ' +
+  'requests that were admitted, and that this window of the shadow would have refused. OF: all that were admitted. ' +
   'FIRST, LAST: the first and the last of those that it would have refused.'
 
 /** The report for people, with the meaning of its columns. */

@@ -18,8 +18,8 @@ export const copyToStore = ofCommandLine({
     'meanwhile may be missing. No gateway may use the file that is written. The admin API has no such operation, ' +
     'because it would take the time of callers.',
   parameters: {
-    from: textOf('STORE', 'which store is read'),
-    to: textOf('STORE', 'which store is written; it must be empty'),
+    from: textOf('STORE', 'the store to read'),
+    to: textOf('STORE', 'the store to write to; it must be empty'),
     intoNonEmpty: aSwitch(
       'add to a store that has something: keys that are there with the same id and version stay as they are, others must be new',
     ),
@@ -96,7 +96,7 @@ function tableOf(copied: Copied): string {
     ...(alreadyThere > 0
       ? [[alreadyThere, 'keys that were there already'] as [number, string]]
       : []),
-    [quotas, `quotas: counters and strikes; bans that run: ${withCommas(bans)}`],
+    [quotas, `quotas: counters and strikes; active bans: ${withCommas(bans)}`],
     [usage, 'tallies of usage, by key and day'],
     [deprecatedCalls, 'tallies of deprecated calls'],
     [peaks, 'quotas with their highest use by day'],

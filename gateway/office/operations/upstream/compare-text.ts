@@ -20,7 +20,7 @@ function routesText({ routes }: ComparisonView): string {
     timesText(wouldBeMs),
     breaks.map(({ what, times }) => `${what} (${withCommas(times)})`).join('; ') || '-',
   ])
-  const heads = ['ROUTE', 'COMPARED', 'SAME', 'NOW P50, P95', 'THEN P50, P95', 'WOULD BREAK']
+  const heads = ['ROUTE', 'COMPARED', 'SAME', 'NOW P50, P95', 'NEW P50, P95', 'WOULD BREAK']
   return aligned([heads, ...rows])
 }
 
@@ -42,13 +42,13 @@ function examplesText({ routes }: ComparisonView): string {
 
 function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: ComparisonView): string {
   const others = fleet - gateways.length
-  const sample = `${Math.round(share * 1_000_000) / 10_000} % of the requests at ${gateways.join(', ')}`
+  const sample = `${Math.round(share * 1_000_000) / 10_000} % of requests at ${gateways.join(', ')}`
   const rest =
     others > 0
       ? `; ${withCommas(others)} other ${others === 1 ? 'gateway' : 'gateways'} of the store took no part`
       : ''
   const left = [
-    ...(busy > 0 ? [`${withCommas(busy)} because too many were under way`] : []),
+    ...(busy > 0 ? [`${withCommas(busy)} because too many were in flight`] : []),
     ...(unfit > 0
       ? [
           `${withCommas(unfit)} whose answers can’t be compared (304, 412, 5xx, events, asked with cookies)`,
@@ -56,6 +56,6 @@ function scopeText({ gateways, fleet, share, requests: { busy, unfit } }: Compar
       : []),
   ]
   return printable(
-    `Drawn: ${sample}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`,
+    `Sampled: ${sample}${rest}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}`,
   )
 }

@@ -21,9 +21,9 @@ export const listUpstreams = ofGateway({
     const rows = Object.entries(upstreams).flatMap(([name, targets]) =>
       Object.entries(targets).map(([url, target]) => [name, url, ...cells(target)]),
     )
-    if (rows.length === 0) return 'The gateway has asked no target yet.'
+    if (rows.length === 0) return 'The gateway has sent no requests to targets yet.'
     return aligned([
-      ['UPSTREAM', 'TARGET', 'STATE', 'WEIGHT', 'UNDER WAY', 'ANSWERS', 'P50, P95', 'LAST FAILURE'],
+      ['UPSTREAM', 'TARGET', 'STATE', 'WEIGHT', 'IN FLIGHT', 'ANSWERS', 'P50, P95', 'LAST FAILURE'],
       ...rows,
     ])
   },

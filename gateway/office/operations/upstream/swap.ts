@@ -13,7 +13,7 @@ const upstreamName = { ...textOf('NAME', 'the upstream'), isArgument: true } as 
 export const swapStatus = operation({
   name: 'upstream swap status',
   at: ['GET /admin/swaps'],
-  summary: 'Tell where the swap of an upstream stands, and compare both sides',
+  summary: 'Show how far the swap of an upstream is, and compare both sides',
   details:
     'The counts are those of the present step, of all gateways. With --wait, the command waits until the swap is over; exit ' +
     'code 0: all callers are at the new side, 1: they are back, there is no swap, or the time is over. With --guard it waits ' +
@@ -94,7 +94,7 @@ export const pauseSwap = swapChange('pause', 'Keep a swap at its step', (desk, n
 )
 export const resumeSwap = swapChange(
   'resume',
-  'Let a paused swap go on, or one that went back begin anew',
+  'Resume a paused swap, or restart one that went back',
   (desk, name) => desk.resume(name),
 )
 export const callBackSwap = swapChange(

@@ -47,9 +47,9 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
         </ul>
       </figcaption>
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as table</summary>
         ${table(
-          `${title}, the newest day first`,
+          `${title}, newest day first`,
           [
             { name: 'Day', cell: ({ day }: Day) => day },
             ...parts.map(({ label }, i) =>

@@ -54,7 +54,7 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
       />
       <figcaption>${sentenceOf(curve, unit, draft ?? limit)}</figcaption>
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as table</summary>
         ${table(
           `Quotas by their highest use ${unit}`,
           [

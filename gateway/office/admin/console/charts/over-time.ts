@@ -152,9 +152,9 @@ function numbersOf({ range, rows }: Figures, look: Look): Child {
   type Line = readonly [number, readonly number[]]
   return html`
     <details>
-      <summary>The same as a table</summary>
+      <summary>Show as table</summary>
       ${table(
-        `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, the newest first`,
+        `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, newest first`,
         [
           {
             name: 'From',

@@ -92,6 +92,7 @@ export function sentenceOf(
   const instead = replacement === undefined ? '' : ` Callers are sent to ${replacement}.`
   if (sunset === undefined) return `Deprecated since ${since}, without a sunset.${instead}`
   const isOver = Date.parse(sunset) <= nowMs
-  const end = afterSunset === 'gone' ? 'it is 410' : 'it is still served'
-  return `Deprecated since ${since}; ${isOver ? `since its sunset on ${sunset} ${end}` : `from ${sunset} on ${end}`}.${brownout}${instead}`
+  const gone = isOver ? `has returned 410 since ${sunset}` : `returns 410 from ${sunset}`
+  const end = afterSunset === 'gone' ? gone : `is still served after its sunset on ${sunset}`
+  return `Deprecated since ${since}; ${end}.${brownout}${instead}`
 }

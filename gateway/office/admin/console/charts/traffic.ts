@@ -61,7 +61,7 @@ export function Latency({ figures, title, of }: LatencyProps) {
         ${
           isOver &&
           html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />
-            <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>mark</text>`
+            <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>threshold</text>`
         }
         ${parts.map(({ name }, part) => html`<path class=${`line part-${name}`} d=${line(part)} />`)}
       `
@@ -74,8 +74,8 @@ export function Latency({ figures, title, of }: LatencyProps) {
 export function summaryOf(range: LiveRange, sums: SumsView): string {
   const { requests } = sums
   const when = `In the last ${shapes[range].whole}`
-  if (requests === 0) return `${when} nothing was asked.`
-  return `${when} ${count(requests)} requests came; ${percent(refusedOf(sums), requests)} of them were refused, and ${percent(failedOf(sums), requests)} failed.`
+  if (requests === 0) return `${when} there were no requests.`
+  return `${when} there were ${count(requests)} requests; ${percent(refusedOf(sums), requests)} were refused, and ${percent(failedOf(sums), requests)} failed.`
 }
 
 /** A number of requests, or of such a second. */

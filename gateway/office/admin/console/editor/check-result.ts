@@ -35,7 +35,8 @@ export function CheckResult({ checked, go }: { checked: Checked; go: (place: Pla
   return html`
     <div class="banner good" role="status">
       <p>
-        It is sound${differences.length === 0 ? ', and changes nothing that is in force.' : '.'}
+        The configuration is
+        valid${differences.length === 0 ? ', and changes nothing that is in force.' : '.'}
       </p>
     </div>
     ${warnings.length > 0 && html`<div class="banner">${listOf(warnings, go)}</div>`}
@@ -65,14 +66,15 @@ function listOf(mistakes: readonly string[], go: (place: Place) => void): Child 
 function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Child {
   return html`
     ${table(
-      'What it changes against what is in force',
+      'Changes to the running configuration',
       [
         { name: 'Setting', cell: ({ place }: Difference) => html`<code>${place}</code>` },
         { name: 'Now', cell: ({ before }: Difference) => valueOf(before) },
-        { name: 'Then', cell: ({ after }: Difference) => valueOf(after) },
+        { name: 'New', cell: ({ after }: Difference) => valueOf(after) },
         {
-          name: 'In force',
-          cell: ({ needsRestart }: Difference) => (needsRestart ? 'after a restart' : 'at once'),
+          name: 'Takes effect',
+          cell: ({ needsRestart }: Difference) =>
+            needsRestart ? 'after a restart' : 'immediately',
         },
       ],
       differences,

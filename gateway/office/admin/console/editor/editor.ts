@@ -78,7 +78,7 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
   `
 }
 
-const checking = 'It is checked while you type, and compared with what is in force.'
+const checking = 'It is checked as you type and compared with the running configuration.'
 
 /** The settings in force for those who may not read the text. */
 function withoutReading({ config, saving }: RunningConfig): Child {

@@ -56,12 +56,12 @@ function InForce({ hash, watch }: { hash: string; watch: string | undefined }) {
   const behind = all.filter(({ config }) => config?.hash !== hash)
   const isEverywhere = all.length > 0 && behind.length === 0
   const status = isEverywhere
-    ? 'Every gateway goes by it.'
+    ? 'Every gateway runs it.'
     : `Not yet: ${behind.map(({ name }) => name).join(', ') || 'asking the gateways'}.`
   return html`
     <p class=${isEverywhere ? 'banner good' : 'banner'} role="status">
       ${`Saved as ${hash}. ${status}`}
-      ${watch !== undefined && html`<a href=${watch}>${' Watch what it does'}</a>`}
+      ${watch !== undefined && html`<a href=${watch}>${' Watch the effect'}</a>`}
     </p>
   `
 }

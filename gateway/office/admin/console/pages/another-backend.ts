@@ -48,7 +48,7 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
   }
   return html`
     <section class="card">
-      <h2>Another backend</h2>
+      <h2>Replace the backend</h2>
       <form onSubmit=${submit}>
         ${addressOf(at, upstream, upstreams, change)}
         ${

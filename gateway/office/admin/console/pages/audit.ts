@@ -33,11 +33,11 @@ export function Audit() {
       const shown = all.filter(({ by }) => who === '' || by === who)
       if (shown.length === 0) return html`<p class="quiet">Nothing was changed.</p>`
       return table(
-        'The latest changes and bans, the newest first',
+        'The latest changes and bans, newest first',
         [
           { name: 'When', cell: ({ at }: AuditView) => time(at) },
           { name: 'What', cell: sentenceOf },
-          { name: 'In detail', cell: rawChange },
+          { name: 'Details', cell: rawChange },
         ],
         shown,
       )

@@ -59,7 +59,7 @@ type Row = readonly [url: string, target: TargetView]
 
 function targetsOf(name: string, targets: UpstreamsView[string]): Child {
   const rows = Object.entries(targets)
-  if (rows.length === 0) return html`<p class="quiet">No request has asked it yet.</p>`
+  if (rows.length === 0) return html`<p class="quiet">It has had no requests yet.</p>`
   return table(
     `Targets of ${name}, as this gateway has seen them since its start`,
     [
@@ -67,7 +67,7 @@ function targetsOf(name: string, targets: UpstreamsView[string]): Child {
       { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
       numeric('Weight', ([, { weight }]: Row) => weight),
       { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
-      numeric('Under way', ([, { underWay }]: Row) => count(underWay)),
+      numeric('In flight', ([, { underWay }]: Row) => count(underWay)),
       { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
       numeric('p50, p95', ([, { p50Ms, p95Ms }]: Row) =>
         p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,

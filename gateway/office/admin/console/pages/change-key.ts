@@ -31,7 +31,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
   }
   return html`<${FormDialog}
     label="Change plan or limits"
-    consequence=${`“${name}” goes by it within a second, on every gateway. What it has used stays counted.`}
+    consequence=${`This applies to “${name}” within a second, on every gateway. Its usage stays counted.`}
     submit=${submit}
     fields=${html`
       ${
@@ -40,11 +40,11 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
       }
       ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
       <label
-        >Until this time in UTC, then as before; empty for good
+        >Until (UTC), then back to the present plan and limits; empty: no end
         <input name="until" type="datetime-local" />
       </label>
       <label
-        >Expires at this time in UTC; empty for never
+        >Expires at (UTC); empty: never
         <input name="expiresAt" type="datetime-local" defaultValue=${minuteOf(expiresAt)} />
       </label>
       <label>

@@ -20,13 +20,13 @@ export function ComparisonResult({ view, isStopped }: Props) {
       ${count(Math.floor(seconds))} of ${count(forSeconds)} seconds. ${scopeOf(view)}
     </p>
     ${table(
-      'What was compared, by route',
+      'Compared requests, by route',
       [
         { name: 'Route', cell: ({ route }: RouteView) => html`<code>${route}</code>` },
         numeric('Compared', ({ compared }: RouteView) => count(compared)),
         numeric('The same', ({ same }: RouteView) => count(same)),
         numeric('Now: p50, p95', ({ presentMs }: RouteView) => times(presentMs)),
-        numeric('Then', ({ wouldBeMs }: RouteView) => times(wouldBeMs)),
+        numeric('New', ({ wouldBeMs }: RouteView) => times(wouldBeMs)),
         { name: 'Would break', cell: ({ breaks }) => breaksOf(breaks) },
       ],
       routes,
@@ -40,7 +40,7 @@ function scopeOf({ share, gateways, fleet, requests: { busy, unfit } }: Comparis
   const rest = others > 0 ? ` (${count(others)} of the store took no part)` : ''
   const left = busy + unfit > 0 ? ` ${count(busy + unfit)} could not be compared.` : ''
   const percent = Math.round(share * 1_000_000) / 10_000
-  return `${percent} % of the requests at ${gateways.join(', ')}${rest}.${left}`
+  return `${percent} % of requests at ${gateways.join(', ')}${rest}.${left}`
 }
 
 function times(percentiles: RouteView['presentMs']): string {

@@ -22,14 +22,12 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
     aged(
       config,
       ({ file, hash, loadedAt, mistakes, more, warnings, saving, unsavable }) => html`
-        <p>
-          This gateway goes by <code>${file}</code> (<code>${hash}</code>) since ${time(loadedAt)}.
-        </p>
+        <p>Running <code>${file}</code> (<code>${hash}</code>) since ${time(loadedAt)}.</p>
         <p class="quiet">${unsavable ?? saving.why}.</p>
         ${
           mistakes.length > 0 &&
           html` <div class="banner bad" role="alert">
-            <p>The file as it is now is refused, and the one before stays in force:</p>
+            <p>The current file is refused, and the one before stays in force:</p>
             <ul>
               ${withMore(mistakes, more).map((each) => html`<li><code>${each}</code></li>`)}
             </ul>
@@ -40,7 +38,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
           session.role === 'all' &&
           html` <div class="tools">
             <${ActionButton}
-              label="Read the file again"
+              label="Reload the file"
               consequence=${`This gateway reads ${file} now. A file with mistakes changes nothing.`}
               act=${reload}
             />

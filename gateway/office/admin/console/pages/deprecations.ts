@@ -58,8 +58,8 @@ function nothingYet(): Child {
     <section class="card">
       <h2>Nothing is deprecated</h2>
       <p>
-        To tell callers that an operation will go, name it in the configuration. Every answer of it
-        then says so, and this page lists who still calls it:
+        To tell callers that an operation will be removed, name it in the configuration. Every
+        answer of it then says so, and this page lists who still calls it:
       </p>
       <pre tabindex="0">
 deprecations:
@@ -87,14 +87,14 @@ function callsByDay(days: readonly CallsOfDay[]): Child {
 }
 
 function callersOf(rows: readonly CallsView[]): Child {
-  if (rows.length === 0) return html`<p class="quiet">In 90 days nobody called it.</p>`
+  if (rows.length === 0) return html`<p class="quiet">Nobody has called it in the last 90 days.</p>`
   return table(
-    `Keys that called it in 90 days: ${count(rows.length)}`,
+    `Keys that called it in the last 90 days: ${count(rows.length)}`,
     [
       { name: 'Key', cell: ({ key, name }: CallsView) => keyLink(key, name || key) },
       numeric('Calls', ({ calls: times }: CallsView) => count(times)),
       { name: 'Last', cell: ({ last }: CallsView) => time(last) },
-      { name: 'Its sunset', cell: ownSunset },
+      { name: 'Sunset', cell: ownSunset },
     ],
     rows.slice(0, shownCallers),
     ({ key }) => key,
@@ -114,7 +114,7 @@ function extensionsOf({ extensions }: Deprecation): Child {
   if (extensions.length === 0) return null
   return html`
     <p>
-      ${'Later for '}
+      ${'Later sunset for '}
       ${extensions.map(
         (extension, i) => html`
           ${i > 0 ? ', ' : ''}${
@@ -122,7 +122,7 @@ function extensionsOf({ extensions }: Deprecation): Child {
               ? `the account ${extension.account}`
               : keyLink(extension.key, extension.key)
           }
-          ${` until ${extension.until}${extension.spare ? ' (spared by brownouts)' : ''}`}
+          ${` until ${extension.until}${extension.spare ? ' (exempt from brownouts)' : ''}`}
         `,
       )}.
     </p>

@@ -34,7 +34,7 @@ export function Actions({ details, session, done }: ActionsProps) {
       bannedUntil !== undefined &&
         act(
           'Lift the ban',
-          `“${name}” is let in again within a second, on every gateway.`,
+          `“${name}” works again within a second, on every gateway.`,
           `DELETE /admin/bans/${id}`,
         ),
     ],
@@ -42,11 +42,7 @@ export function Actions({ details, session, done }: ActionsProps) {
       'enable',
       mayAll &&
         state === 'disabled' &&
-        act(
-          'Enable',
-          `“${name}” is let in again within a second.`,
-          `POST /admin/keys/${id}/enable`,
-        ),
+        act('Enable', `“${name}” works again within a second.`, `POST /admin/keys/${id}/enable`),
     ],
     ['change', mayAll && html`<${ChangeKey} details=${details} done=${done} />`],
     ['grant', limited.length > 0 && html`<${Grant} details=${details} done=${done} />`],
@@ -54,7 +50,7 @@ export function Actions({ details, session, done }: ActionsProps) {
       'reset',
       act(
         'Reset the quota',
-        `This empties ${whose}: all of its windows${others} begin anew.`,
+        `This resets ${whose}: all of its windows${others} start over.`,
         `POST /admin/quota/${id}/reset`,
       ),
     ],
@@ -99,7 +95,7 @@ export function Actions({ details, session, done }: ActionsProps) {
         html`<div class="apart">
           ${act(
             'Revoke',
-            `“${name}” ends for good: it can’t be enabled again, and its tokens never work again.`,
+            `“${name}” is revoked for good: it can’t be enabled again, and its tokens never work again.`,
             `POST /admin/keys/${id}/revoke`,
             { typed: name },
           )}
@@ -133,7 +129,7 @@ function Grant({ details, done }: { details: KeyDetails; done: () => void }) {
           </label>
         `,
       )}
-      <label>Why, for other operators <input name="note" autocomplete="off" /></label>
+      <label>Reason, for other operators <input name="note" autocomplete="off" /></label>
     `}
   />`
 }

@@ -78,5 +78,5 @@ export function pickColumn(
       onChange=${change}
     />`
   }
-  return { name: box('All of this page', rows), cell: (row) => box(row.name, [row]) }
+  return { name: box('Select all on this page', rows), cell: (row) => box(row.name, [row]) }
 }

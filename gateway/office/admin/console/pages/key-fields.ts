@@ -20,12 +20,12 @@ export function KeyFields({ plans }: { plans: readonly Plan[] }) {
         onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
     /></label>
     <details open=${limits === 'custom'}>
-      <summary>Limits of its own</summary>
+      <summary>Custom limits</summary>
       ${limitFields('limits')}
     </details>
     ${hasAccount && limitFields('cap')} ${restrictions}
     <label
-      >Expires at this time in UTC; empty for never
+      >Expires at (UTC); empty: never
       <input name="expiresAt" type="datetime-local" />
     </label>
     <label>Reference <input name="reference" autocomplete="off" /></label>
@@ -46,7 +46,7 @@ const lists = [
 
 const restrictions: Child = html`
   <details>
-    <summary>Only some methods, paths or addresses; the day of its months</summary>
+    <summary>Restrictions and billing day</summary>
     ${lists.map(
       ([name, heading, example]) => html`
         <label>
@@ -56,7 +56,7 @@ const restrictions: Child = html`
       `,
     )}
     <label>
-      Day on which its months begin, 1 to 28
+      Billing day, 1 to 28: its months begin on it
       <input name="monthFrom" inputmode="numeric" autocomplete="off" class="short" />
     </label>
   </details>

@@ -19,9 +19,9 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
   const newest = [...lines].reverse()
   const shown = isWhole ? newest : newest.slice(0, firstLines)
   if (lines.length === 0)
-    return html`<p class="quiet">In 7 days nothing was refused, and nothing was changed.</p>`
+    return html`<p class="quiet">Nothing was refused or changed in the last 7 days.</p>`
   return html`
-    ${table('What happened in 7 days, the newest first', lineColumns, shown)}
+    ${table('The last 7 days, newest first', lineColumns, shown)}
     ${lines.length > shown.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${count(lines.length)} lines</button></p>`}
   `
 }
@@ -29,7 +29,7 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
 const lineColumns = [
   { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
   { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
-  numeric('How often', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
+  numeric('Count', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
   {
     name: 'Why',
     cell: (line: TimelineLine) => {
@@ -43,7 +43,7 @@ const lineColumns = [
 
 /** The last 90 days of a key. */
 export function usageOf(days: readonly Usage[]): Child {
-  if (days.length === 0) return html`<p class="quiet">It was not used in 90 days.</p>`
+  if (days.length === 0) return html`<p class="quiet">Not used in the last 90 days.</p>`
   const shown = windowsWhere((window) => days.some(({ windows }) => countIn(windows, window) > 0))
   const counts = days.map((each) => {
     const byWindow = shown.map((window) => countIn(each.windows, window))
@@ -53,7 +53,7 @@ export function usageOf(days: readonly Usage[]): Child {
   const [admitted, refused] = [sum(days.map((each) => each.admitted)), sum(days.map(refusedOf))]
   return html`<${DayBars}
     title="Usage by day, in UTC"
-    summary=${`In 90 days ${count(admitted)} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.${costsText(days)}`}
+    summary=${`In the last 90 days ${count(admitted)} requests were admitted on ${count(days.length)} days, and ${count(refused)} refused.${costsText(days)}`}
     parts=${[
       { name: 'answered', label: 'admitted' },
       ...refusedBy(shown),

@@ -90,16 +90,16 @@ function factsOf(details: KeyDetails): Child {
     ['Subject', details.subject],
     [
       'Test key',
-      details.test && 'lets its owner simulate refusals, by X-Gateway-Act; its quota is its own',
+      details.test && 'lets its owner simulate refusals with X-Gateway-Act; its quota is its own',
     ],
     [
-      'Limits of its own',
+      'Custom limits',
       limits?.until === undefined
         ? limitsText(limits ?? {})
         : html`${limitsText(limits)} until ${time(limits.until)}`,
     ],
     ['Cap inside its account', limitsText(cap)],
-    ['Months begin on day', standing.monthFrom],
+    ['Billing day', standing.monthFrom],
     [
       'Afterwards',
       afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? {})}`.trim(),
@@ -115,7 +115,7 @@ function factsOf(details: KeyDetails): Child {
     ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
     ['Reference', reference],
     ['Note', note],
-    ['Made', time(createdAt)],
+    ['Created', time(createdAt)],
     ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
     ['Token last used', lastUsedAt ? html`${ago(lastUsedAt)} (${time(lastUsedAt)})` : 'never'],
     [
@@ -156,7 +156,7 @@ function deprecatedOf(calls: readonly CallsView[]): Child {
   return html`
     <h2>Deprecated operations that it calls</h2>
     ${table(
-      'Calls in 90 days',
+      'Calls in the last 90 days',
       [
         {
           name: 'Operation',

@@ -25,10 +25,10 @@ const states = [
 ] as const
 
 const orders = [
-  ['', 'A to Z'],
-  ['use', 'by use today'],
-  ['refusals', 'by refusals today'],
-  ['recent', 'by last use'],
+  ['', 'name'],
+  ['use', 'use today'],
+  ['refusals', 'refusals today'],
+  ['recent', 'last use'],
 ] as const
 
 type Props = Readonly<{ session: Session; search: string; list: (text: string) => void }>
@@ -74,7 +74,7 @@ export function Keys({ session, search, list }: Props) {
       <div class="tools">
         ${filter('State', 'state', states)}
         ${filter('Plan', 'plan', [['', 'all'], ...plans.map(({ name }) => [name, name] as const)])}
-        ${filter('Order', 'sort', orders)}
+        ${filter('Sort', 'sort', orders)}
         ${session.role === 'all' && html`<${MakeKey} made=${keys.reload} />`}
         ${
           search !== '' &&
@@ -102,7 +102,7 @@ export function Keys({ session, search, list }: Props) {
         ? html`<${Empty} isFiltered=${Object.values(filters).join('') !== ''} />`
         : html`
             ${table(
-              `Keys ${orders.find(([value]) => value === sort)?.[1]}`,
+              `Keys by ${orders.find(([value]) => value === sort)?.[1]}`,
               [
                 ...(session.role === 'all' ? [pickColumn(rows, picked, setPicked)] : []),
                 ...columnsOf(rows),
@@ -144,7 +144,7 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
   return html`
     <section class="card">
       <h2>There are no keys yet</h2>
-      <p>Make one, here or on the command line. Its token is shown once:</p>
+      <p>Create one here or on the command line. Its token is shown once:</p>
       <pre>tollgate keys create --plan free --name "My first"</pre>
       <p><a href="#/now">Now</a> shows how to try it.</p>
     </section>

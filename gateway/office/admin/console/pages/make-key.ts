@@ -23,8 +23,8 @@ export function MakeKey({ made }: { made: () => void }) {
     setKey(undefined)
   }
   return html`<${FormDialog}
-    label="Make a key"
-    go="Make it"
+    label="Create key"
+    go="Create key"
     fields=${html`<${KeyFields} plans=${config.data ? plansIn(config.data.config) : []} />`}
     submit=${create}
     result=${
@@ -72,7 +72,7 @@ export function Rotate({ id, done }: { id: string; done: () => void }) {
 /** A token, this once. */
 function Shown({ token }: { token: string }) {
   return html`
-    <p>Its token is shown this once. Give it to its owner by a safe way:</p>
+    <p>Copy the token now and share it securely: it isn’t shown again.</p>
     <p class="token"><code>${token}</code></p>
     <p><${CopyButton} text=${token} label="Copy" class="go" /></p>
   `

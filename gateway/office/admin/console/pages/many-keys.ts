@@ -47,13 +47,13 @@ export function ManyKeys({ keys, planField, done }: Props) {
     />`
   }
   return html`
-    <div class="tools" role="group" aria-label="Chosen keys">
-      <p class="chip">${some} chosen</p>
+    <div class="tools" role="group" aria-label="Selected keys">
+      <p class="chip">${some} selected</p>
       ${button('Disable', 'will get 401 until enabled again', null, (path) => ask('POST', `${path}/disable`))}
-      ${button('Enable', 'will be let in again', null, (path) => ask('POST', `${path}/enable`))}
+      ${button('Enable', 'will work again', null, (path) => ask('POST', `${path}/enable`))}
       ${button(
         'Change plan',
-        'will go by another plan within a second; limits of their own stay',
+        'will change plan within a second; custom limits stay',
         planField,
         (path, form) => ask('PATCH', path, { plan: fieldText(form, 'plan') }),
       )}
@@ -64,7 +64,7 @@ export function ManyKeys({ keys, planField, done }: Props) {
 function resultOf(sentence: string, failures: readonly string[]): Child {
   if (failures.length === 0) return html`<p class="banner good" role="status">${sentence}.</p>`
   return html`<div class="banner bad" role="alert">
-    ${`${sentence}, ${failures.length} not:`}
+    ${`${sentence}, ${failures.length} failed:`}
     <ul>
       ${failures.map((failure) => html`<li>${failure}</li>`)}
     </ul>

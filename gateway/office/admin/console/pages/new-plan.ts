@@ -21,7 +21,7 @@ export function NewPlan({ plans, session }: Props) {
   const check = ({ target }: Event): void => {
     const field = target as HTMLInputElement
     const isTaken = plans.some(({ name }) => name === field.value.trim())
-    field.setCustomValidity(isTaken ? 'There is such a plan: its own page changes it.' : '')
+    field.setCustomValidity(isTaken ? 'This plan exists already: change it on its own page.' : '')
   }
   return html`
     <details class="card">
@@ -33,7 +33,7 @@ export function NewPlan({ plans, session }: Props) {
             name="name"
             required
             pattern="\\s*[a-z][a-z0-9\\-]{0,31}\\s*"
-            title="Small letters, digits and -, a letter first"
+            title="Lower-case letters, digits and -, starting with a letter"
             autocomplete="off"
             onInput=${check}
           />

@@ -22,7 +22,7 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
     ${
       told < asked &&
       html`<p class="banner" role="status">
-        ${told} of ${asked} gateways have told: the figures lack the others.
+        ${told} of ${asked} gateways reporting: the figures lack the others.
       </p>`
     }
     ${
@@ -35,14 +35,14 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
     ${
       configs.length > 1 &&
       html`<p class="banner" role="status">
-        The gateways go by ${configs.length} different configurations.${' '}
+        The gateways run ${configs.length} different configurations.${' '}
         <a href="#/configuration">See which</a>
       </p>`
     }
     ${refusals.map(
       ({ gateway, mistake }) => html`
         <p class="banner bad" role="alert">
-          ${gateway} refuses its file as it is now: ${mistake}${' '}
+          ${gateway} refuses its current file: ${mistake}${' '}
           <a href="#/configuration">See the file</a>
         </p>
       `,

@@ -42,7 +42,7 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
           choose=${setRange}
         />
         <button type="button" aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>
-          ${isPaused ? 'Go on' : 'Pause'}
+          ${isPaused ? 'Resume' : 'Pause'}
         </button>
         ${isPaused && live.data && html`<p class="quiet">Paused at ${clock(live.data.snapshot.time)} UTC</p>`}
         ${

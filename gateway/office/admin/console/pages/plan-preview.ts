@@ -44,7 +44,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
       <h2>Other limits</h2>
       <form class="tools" onSubmit=${(event: Event) => event.preventDefault()}>
         ${windows.map((window) => field(window, then, change))}
-        ${isChanged && html`<button type="button" onClick=${reset}>As it is</button>`}
+        ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
       </form>
       ${
         isChanged
@@ -57,7 +57,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
                   value=${how}
                   options=${[
                     ['limit', 'refuse'],
-                    ['shadow', 'only count, as a shadow'],
+                    ['shadow', 'count only (shadow)'],
                   ]}
                   choose=${setHow}
                 />`
@@ -69,8 +69,8 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
               />
             `
           : html`<p class="quiet">
-              Move a slider, or type a number, to see who would have been refused by it. Nothing
-              changes by that.
+              Move a slider or type a number to see who would have been refused. This changes
+              nothing.
             </p>`
       }
     </section>

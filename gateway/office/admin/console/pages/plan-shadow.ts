@@ -26,14 +26,14 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
         <h2>Shadow limits</h2>
         <p>
           ${`${limitsText(own.shadow)}.`} Nobody is refused by them: they count what they would have
-          refused, of requests that were let in.
+          refused, of requests that were admitted.
         </p>
         ${keysOf(keys, own.shadow)}
         ${
           session.role === 'all' &&
           html`<p>
               <button type="button" onClick=${() => setLeaving(!isLeaving)}>
-                ${isLeaving ? 'Keep the shadow' : 'Take the shadow away'}
+                ${isLeaving ? 'Keep shadow' : 'Remove shadow'}
               </button>
             </p>
             ${

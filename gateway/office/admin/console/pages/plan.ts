@@ -35,7 +35,9 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
     aged(demand, (data) => {
       const { now, curves, byDay, quotas } = data
       if (typeof now === 'string') {
-        return html`<p>Each key of this plan brings limits of its own: change them on its page.</p>
+        return html`<p>
+            The limits of this plan are set per key: change them on the page of the key.
+          </p>
           <p><a href="#/keys">Keys</a></p>
           <${PlanOperations} name=${name} />`
       }
@@ -91,7 +93,7 @@ function PlanOperations({ name }: { name: string }) {
       <section class="card">
         <h2>Operations</h2>
         ${table(
-          'Requests with limits of their own beside those of the plan',
+          'Requests with limits beside those of the plan',
           [
             { name: 'Operation', cell: ([operation]: Operation) => operation },
             {

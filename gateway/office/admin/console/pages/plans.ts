@@ -66,7 +66,7 @@ export function Plans({ session }: { session: Session }) {
           ({ name }) => name,
         )}
         <p class="quiet">
-          Near a limit: quotas that came to 80 % of one. Months: admitted requests. A plan’s page
+          Near a limit: quotas that reached 80 % of one. Months: admitted requests. A plan’s page
           shows whom other limits would refuse, and changes them.
         </p>
         <${NewPlan} plans=${plans} session=${session} />
@@ -100,7 +100,7 @@ function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {
   return shown.map(({ limit, heading }) => ({
     name: heading,
     isNumber: true,
-    cell: ({ limits }) => (limits === 'custom' ? 'of each key' : limitText(limits[limit])),
+    cell: ({ limits }) => (limits === 'custom' ? 'set per key' : limitText(limits[limit])),
   }))
 }
 

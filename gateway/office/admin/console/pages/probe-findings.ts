@@ -6,15 +6,13 @@ import type { Finding } from '../../../compare/probe.ts'
 /** What probes have told of another backend. */
 export function ProbeFindings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
   const breaks = findings.some((finding) => finding.breaks.length > 0)
-  const verdict = breaks
-    ? 'It would break something for callers.'
-    : 'Not everything could be compared.'
+  const verdict = breaks ? 'It would break callers.' : 'Not everything could be compared.'
   return html`
     <p class=${`banner ${fit ? 'good' : 'bad'}`} role="status">
       ${fit ? 'Nothing would break.' : verdict}
     </p>
     ${table(
-      'What was found',
+      'Findings',
       [
         { name: 'Probe', cell: ({ probe }: Finding) => html`<code>${probe}</code>` },
         { name: 'Expected', cell: ({ expected }: Finding) => expected },

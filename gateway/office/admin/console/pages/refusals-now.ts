@@ -78,10 +78,10 @@ export function Refusals({
     ${
       shown.length === 0
         ? html`<p class="quiet">
-            ${refusals.length === 0 ? 'Nothing was refused lately.' : 'No refusal has these words.'}
+            ${refusals.length === 0 ? 'No recent refusals.' : 'No refusal matches.'}
           </p>`
         : table(
-            `The latest ${count(shown.length)}, equal ones in one row; the time leads to the newest`,
+            `The latest ${count(shown.length)}, grouped by key and reason; the time links to the newest`,
             refusalColumns,
             alike(shown),
             ({ name }) => name,
@@ -121,7 +121,7 @@ const refusalColumns: readonly Column<Alike>[] = [
   },
   {
     name: 'Code',
-    cell: ({ newest: { status, code } }) => `${status} ${code ?? 'of the backend'}`,
+    cell: ({ newest: { status, code } }) => `${status} ${code ?? 'from the backend'}`,
   },
   { name: 'Why', cell: ({ newest }) => reasonText(newest) },
   {

@@ -16,7 +16,7 @@ import { Actions } from './key-actions.ts'
 export function Request({ id, session }: { id: string; session: Session }) {
   const refusals = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
-    'One request',
+    'Request',
     `tollgate explain ${id}`,
     aged(refusals, ({ answers, gateways: { asked, answered }, stored }) => {
       const [newest, ...others] = answers
@@ -28,7 +28,7 @@ export function Request({ id, session }: { id: string; session: Session }) {
         ${
           others.length > 0 &&
           table(
-            'Others with the same id: callers choose ids',
+            'Other requests with this id (callers may choose ids)',
             [
               { name: 'When', cell: (each: Explained) => time(each.time) },
               { name: 'Status', cell: ({ status }: Explained) => status },
@@ -46,7 +46,7 @@ export function Request({ id, session }: { id: string; session: Session }) {
 function answerOf(answer: Explained, session: Session): Child {
   const { status, code, sentence, method, path, route, bannedUntil } = answer
   return html`
-    <p class="sentence"><b>${status} ${code ?? 'of the backend'}.</b> ${sentence}</p>
+    <p class="sentence"><b>${status} ${code ?? 'from the backend'}.</b> ${sentence}</p>
     <p><${CopyButton} text=${answerTo(answer)} label="Copy answer" /></p>
     ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
     ${facts([
@@ -61,7 +61,7 @@ function answerOf(answer: Explained, session: Session): Child {
       ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
       [
         'Time',
-        `${answer.ownMs} ms of our own${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms of the backend`}`,
+        `${answer.ownMs} ms in the gateway${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms in the backend`}`,
       ],
       ['Gateway', `${answer.gateway}, configuration ${answer.config}`],
     ])}

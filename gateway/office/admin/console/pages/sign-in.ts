@@ -37,8 +37,8 @@ export function SignIn({
     <main class="alone">
       <h1>Tollgate</h1>
       <p>
-        What the gateway knows, for its operators. Sign in with a token of <code>ADMIN_TOKEN</code>,
-        or with the one that <code>npm start</code> keeps in <code>data/admin-token</code>.
+        The operators’ console of the gateway. Sign in with a token of <code>ADMIN_TOKEN</code>, or
+        with the one that <code>npm start</code> keeps in <code>data/admin-token</code>.
       </p>
       <form onSubmit=${(event: Event) => void send(event)}>
         <label>
