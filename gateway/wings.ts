@@ -20,7 +20,7 @@ export async function openWings(options: WingsOptions) {
     front,
     office,
     /** Closes both, after the last request. */
-    async close() {
+    close: async (): Promise<void> => {
       await office.close()
       await front.close()
     },

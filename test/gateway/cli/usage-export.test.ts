@@ -81,7 +81,10 @@ t.test('usage export has lines of one key or account alone, with names', async (
   t.strictSame(await lines('--key', alone), [own])
   t.strictSame(await lines('--key', alone, '--account', 'acme'), [])
   const { out } = await run(...whole, '--csv')
-  t.match(out, /^"id",.*,"beyond","names","reference"\r\n.*,"Ann; Bo",""\r\n.*,"",""\r\n.*,"Al, one",""\n$/)
+  t.match(
+    out,
+    /^"id",.*,"beyond","names","reference"\r\n.*,"Ann; Bo",""\r\n.*,"",""\r\n.*,"Al, one",""\n$/,
+  )
   t.match((await run(...whole)).out, /\n\S+ +account:acme +pro .*\n.*\n\S+ +key:\w+ +Al, one +pro /)
   t.match(await run(...whole, '--key', 'nobody'), { code: 1, out: /no key with the id or name/ })
   t.match(await run(...whole, '--key', 'Ann', '--by', 'plan'), {
