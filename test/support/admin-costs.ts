@@ -13,7 +13,7 @@ export async function askCosts(t: Test): Promise<void> {
     routes: '[ { path: /v1/*, upstream: animals, cost: { estimate: 2, from: answer } } ]',
   })
   const perDay = { limit: 1, beyond: 'meter', upTo: '900%' } as const
-  const { headers, key } = await gateway.key({ limits: { perDay } })
+  const { headers, key } = await gateway.key({ limits: { perDay }, reference: 'cus_1' })
   await gateway.call('GET', '/v1/x', undefined, { ...headers, 'x-request-id': key.id })
   t.match((await ask('GET', '/admin/keys')).text, '"upTo":"900%"')
   await until(async () => (await ask('GET', `/admin/quota/${key.id}`)).text.includes('"beyond":6'))

@@ -64,7 +64,7 @@ function requireFit(token: OptionToken, { name }: Operation, options: Options): 
       `${rawName} needs a value; one that begins with - is written ${rawName}=${value}`,
     )
   }
-  if (value === '' && `no-${token.name}` in options) {
+  if (value === '' && !option.mayBeEmpty && `no-${token.name}` in options) {
     throw new WrongInput(`${rawName} is empty; --no-${token.name} removes it from the key`)
   }
 }

@@ -7,6 +7,8 @@ export type Option = Readonly<{
   value?: string | undefined
   help: string
   many?: boolean
+  /** Whether an empty value means something. */
+  mayBeEmpty?: boolean
   /** Whether its value may be left out: then this text is read, if the next word can't be one. */
   bare?: Readonly<{ text: string; isValue: (word: string) => boolean }> | undefined
   /** All values that it may have, where they are few. */
@@ -115,7 +117,7 @@ export function secretsOf(
 export function expectedOf({ kind, nullWord }: Parameter): string {
   if (!nullWord) return kind.expected
   const others = kind.expected.replace(/,? or (?!.* or )/, ', ')
-  return `${others}, or ${nullWord.word} for ${nullWord.meaning}`
+  return `${others}, or ${nullWord.word || '""'} for ${nullWord.meaning}`
 }
 
 function optionOf(parameter: Parameter): Option {
@@ -125,6 +127,7 @@ function optionOf(parameter: Parameter): Option {
     value,
     help,
     many,
+    mayBeEmpty: parameter.nullWord?.word === '',
     words: kind.words,
     expected: isPlain ? undefined : expectedOf(parameter),
     defaultText: defaultText,

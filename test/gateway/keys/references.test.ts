@@ -59,7 +59,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match(await run('audit', '--key', id), {
       out: /reference cus_1 → none[^]*|reference none → cus_3/,
     })
-    t.match(await run('keys', 'change', id, '--no-reference'), { code: 0 })
+    t.match(await run('keys', 'change', id, '--reference', ''), { code: 0 })
     t.notMatch((await run('keys', 'show', id)).out, /reference/)
     for (const wrong of ['a b', 'ü', 'x'.repeat(129), '\u0007']) {
       t.match(await run(...create, '--reference', wrong), {

@@ -97,7 +97,7 @@ deprecations: [ { operation: GET /v1/old, since: 2020-01-01, sunset: 2020-02-01 
   t.strictSame(await again.ids({ neverUsed: true }), [idle.key.id])
   const day = 86_400_000
   t.strictSame(await again.ids({ unused: day }), [], 'nobody is that old')
-  t.match(await again.text({ unused: day }), /^No key matches\.\n\nUses are known since 20/)
+  t.match(await again.text({ unused: day }), /^No key matches\.\n\nUse is recorded since 20/)
   now += day
   const unused = await again.ids({ unused: day })
   t.equal(unused.length, 7, 'a revoked key is not among them')

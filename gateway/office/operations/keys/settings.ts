@@ -124,7 +124,11 @@ export const keyChange = {
   'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
-  reference: { ...reference, takeAway: 'take its reference away' },
+  reference: {
+    ...reference,
+    takeAway: 'remove its reference',
+    nullWord: { word: '', meaning: 'none' },
+  },
   ...byWindow('limits', { ...ownLimit, takeAway: "the plan's limit again" }),
   ...byWindow('cap', { ...capLimit, takeAway: 'the account’s limit alone again' }),
   expiresAt: { ...expiresAt, takeAway: 'it has no end again' },
