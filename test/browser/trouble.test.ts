@@ -130,7 +130,7 @@ test('a file with mistakes is told with its line, and the one before stays in fo
   const wrong = Array.from({ length: 130 }, (_, i) => `x${i}: 1\n`).join('')
   write((text) => text + wrong)
   await ask('POST', '/admin/config/reload')
-  await page.getByRole('alert').getByText('and 30 more', { exact: true }).waitFor()
+  await page.getByRole('alert').getByText('and 30 more', { exact: true }).first().waitFor()
   write((text) => text.replace(wrong, ''))
   await ask('POST', '/admin/config/reload')
   t.ok(await page.getByText(file).first().isVisible())
