@@ -155,6 +155,7 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
       failed: (err, id) =>
         log.error({ id, err }, 'Tollgate’s option "callers" has failed: the request gets 503'),
     })
+  if (options.clock && config.store.redis && !stores) log.warn(byRedis)
   const { change } = await guard(app, {
     config,
     front,
@@ -168,6 +169,9 @@ async function register(app: FastifyInstance, options: TollgateOptions): Promise
   const wings = { app, front, office, secret, clock }
   app.decorate('tollgate', openTollgate({ ...wings, loaded, change, isClosed: () => isClosed }))
 }
+
+const byRedis =
+  'Tollgate’s option "clock" doesn’t move windows and bans in Redis: these go by Redis’ own clock'
 
 /** Loads both wings, which an app needs once it registers the plugin: they cost ten times as much as all else here. */
 async function needed() {

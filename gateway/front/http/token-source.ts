@@ -72,13 +72,14 @@ function tokenInOneOf(
 function askedOf(keyOf: KeyOf, request: FastifyRequest, longest: number): string | NoToken {
   try {
     const value: unknown = keyOf(request)
-    if (value === undefined) return missing
+    if (value === undefined || value === null) return missing
     if (value instanceof Promise) {
       // Nobody else waits for it: its rejection would end the process.
       value.catch(() => undefined)
       throw new TypeError('it is async, and must give the key at once, as a text')
     }
-    if (typeof value !== 'string') throw new TypeError(`it gave ${typeof value}, and not a text`)
+    // Such as a parameter that came twice.
+    if (typeof value !== 'string') return malformed
     return value.length <= longest && alone.test(value) ? value : malformed
   } catch (err) {
     logOf(request).error({ err }, 'Tollgate’s option "keyOf" has thrown')

@@ -2,6 +2,7 @@ import { breathe } from '../../../shared/breathe.ts'
 import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
 import { byLimit } from '../../../shared/windows.ts'
+import { isUpTo, type LimitSetting } from '../limits/limit-settings.ts'
 import type { Plan } from '../limits/plan.ts'
 import { firstNames } from '../records/audit-store.ts'
 import type { KeyStore } from './store.ts'
@@ -185,8 +186,10 @@ function hashFrom(token: string | undefined, sha256: string | undefined): string
   throw new KeyMistake('a row needs either a token or a sha256')
 }
 
-function limitOf(name: string, text: string | undefined): number | 'unlimited' | undefined {
+function limitOf(name: string, text: string | undefined): LimitSetting | undefined {
   if (text === undefined || text === 'unlimited') return text
+  const [, points, upTo = ''] = /^(\d{1,15})\.\.(.*)$/.exec(text) ?? []
+  if (points !== undefined && isUpTo(upTo)) return { limit: Number(points), beyond: 'meter', upTo }
   const number = Number(text)
   if (Number.isNaN(number)) throw wrongLimit(name, JSON.stringify(text))
   return number

@@ -21,7 +21,7 @@ export function ask<Json>(
   contextFor: ContextFor,
   given: unknown = {},
 ): Promise<Json> {
-  return forApp(() => answered(operation, contextFor, given, undefined))
+  return forApp(() => answered(operation, contextFor, given, undefined), operation.changes ?? false)
 }
 
 /** Runs an operation about one key. */
@@ -31,7 +31,7 @@ export function askAbout<Json>(
   key: unknown,
   given: unknown = {},
 ): Promise<Json> {
-  return forApp(() => answered(operation, contextFor, given, { key }))
+  return forApp(() => answered(operation, contextFor, given, { key }), operation.changes ?? false)
 }
 
 async function answered<Json>(
@@ -43,7 +43,7 @@ async function answered<Json>(
   const { by, members } = authored(operation, objectOf(operation, given))
   const context = contextFor(by)
   const values = valuesOf(operation, members, about !== undefined)
-  if (about) values['key'] = (await context.desks().keys.find(text(about.key))).key
+  if (about) values['key'] = (await context.desks().keys.find(keyText(about.key))).key
   requireOneOf(operation, values, (name) => name)
   if (operation.where !== 'anywhere') throw new Error(`${operation.name} can't be asked in an app`)
   const json = (await operation.run(context, values)).json()
@@ -71,11 +71,19 @@ function valuesOf(
   const named = parametersOf(parameters, hasKey)
   const schema = bodySchema(named)
   // As JSON, a date is a text, and a member without a value is absent.
-  const json = JSON.stringify(given)
+  const json = jsonOf(name, given)
   const members: unknown = JSON.parse(json)
   if (isOf(schema, members)) return fromMembers(named)(members)
   const faults = sentencesAbout(ConfigDocument.read(json), schema, 'the object')
   throw new WrongInput(`${name}: ${faults}`)
+}
+
+function jsonOf(name: string, given: object): string {
+  try {
+    return JSON.stringify(given)
+  } catch (error) {
+    throw new WrongInput(`${name}: the object can’t be read: ${String(error)}`)
+  }
 }
 
 function objectOf({ name }: Answering<unknown>, given: unknown): object {
@@ -85,7 +93,8 @@ function objectOf({ name }: Answering<unknown>, given: unknown): object {
   return given
 }
 
-function text(key: unknown): string {
+/** The text by which an app names a key. */
+export function keyText(key: unknown): string {
   if (typeof key === 'string') return key
   throw new WrongInput('name a key by its id, its name or its token, as a text')
 }

@@ -15,11 +15,14 @@ export class TollgateError extends Error {
 }
 
 /** Runs something for an app, which gets a `TollgateError` for what an operation throws. A fault stays what it is. */
-export async function forApp<Result>(run: () => Promise<Result>): Promise<Result> {
+export async function forApp<Result>(
+  run: () => Promise<Result>,
+  mayChange = true,
+): Promise<Result> {
   try {
     return await run()
   } catch (thrown) {
-    const refusal = operationRefusal(thrown)
+    const refusal = operationRefusal(thrown, mayChange)
     if (!refusal) throw thrown
     const { code, status, message } = refusal
     // Mistakes are told as commands tell them.

@@ -10,6 +10,7 @@ import { noteReload } from '../config/note-reload.ts'
 import type { Office, OperatedGateway } from '../office.ts'
 import { gatewayContext } from '../operations/gateway-context.ts'
 import type { ContextFor } from './ask.ts'
+import { TollgateError } from './error.ts'
 import { operationsOfApp } from './operations.ts'
 import { AppConfig } from './reload.ts'
 import type { Tollgate } from './tollgate.ts'
@@ -69,7 +70,10 @@ export function openTollgate(options: AppOptions): Tollgate {
     ...operationsOfApp(contextFor),
     async reload(config) {
       requireOpen(isClosed())
-      return appConfig.reload(config, 'app')
+      return appConfig.reload(config, 'app').catch((error: unknown) => {
+        if (!(error instanceof TypeError)) throw error
+        throw new TollgateError('invalid_request', 400, error.message, error)
+      })
     },
     async metrics() {
       requireOpen(isClosed())
@@ -85,7 +89,7 @@ async function openMetrics(gateway: OperatedGateway, appConfig: AppConfig): Prom
 
 function requireOpen(isClosed: boolean): void {
   if (!isClosed) return
-  throw new Error(
-    'the app is closed, and with it the stores of Tollgate: app.tollgate works until then',
-  )
+  const sentence =
+    'the app is closed, and with it the stores of Tollgate: app.tollgate works until then'
+  throw new TollgateError('service_unavailable', 503, sentence, undefined)
 }

@@ -18,7 +18,7 @@ import type { ManyEdited } from '../operations/keys/many.ts'
 import type { Answering } from '../operations/operation.ts'
 import type { KeyDetails } from '../operations/quota-desk.ts'
 import { forApp, TollgateError } from './error.ts'
-import { ask, askAbout, type ContextFor } from './ask.ts'
+import { ask, askAbout, keyText, type ContextFor } from './ask.ts'
 import type { BanOperations, KeyOperations, QuotaOperations, Tollgate } from './tollgate.ts'
 
 /** The operations that an app has, each by the entry of the table that the command line and the admin API have, too. */
@@ -29,8 +29,12 @@ export function operationsOfApp(
     keys: keyOperations(contextFor),
     quotas: quotaOperations(contextFor),
     bans: banOperations(contextFor),
-    explain: (what) =>
-      forApp(async () => explanationJson(await explanationOf(contextFor('app'), { what }))),
+    explain: (what: unknown) =>
+      forApp(
+        async () =>
+          explanationJson(await explanationOf(contextFor('app'), { what: keyText(what) })),
+        false,
+      ),
   }
 }
 

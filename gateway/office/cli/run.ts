@@ -186,7 +186,7 @@ type AskOf = (
 ) => Promise<unknown>
 
 const withoutStore =
-  'this command needs the store, and its place can’t be read: correct the file first'
+  'this command needs the store, and its place can’t be read here: correct the file, or set its variables'
 
 /** The plans of a configuration, for a shell, which tells nobody of mistakes. */
 async function plansIn(

@@ -6,6 +6,9 @@ type Details = ErrorOptions &
 
 /** A configuration that can't be used. */
 export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  /** For a route of an app that throws it. */
+  readonly statusCode = 400
   /** One line for each mistake that is told, with file, line and column; empty if the file can't even be read. */
   readonly mistakes: readonly string[]
   /** The number of further mistakes. */

@@ -35,31 +35,32 @@ export type Salvaged = Readonly<{
 
 /**
  * What a command can go on with while the file has mistakes: the configuration in force, with the file's way to the gateway
- * and to the store. If the gateway doesn't tell, the members of the file that can be used.
+ * and to the store. If the gateway doesn't tell, the members of the file that can be used. No other store takes the place of
+ * one that can't be read: the file's is taken only where it is the gateway's, or where it was read whole.
  */
 export async function salvaged(
   source: Source,
   ask: (address: AdminAddress) => Promise<Running>,
 ): Promise<Salvaged> {
-  const { error, text } = source
-  const document = ConfigDocument.read(text)
+  const { error, text, environment } = source
+  const document = ConfigDocument.read(text, environment)
   const written = section(document.written())
   const led = Object.fromEntries(Object.entries(written).filter(([name]) => leading.includes(name)))
-  const { config } = usableOf(led, source)
+  const { config, shown } = usableOf(led, source)
   const running = await ask(config.admin).catch(() => undefined)
+  const isItsStore = JSON.stringify(shown.store) === JSON.stringify(running?.config['store'])
+  if (running && !isItsStore) delete led['store']
   const settings = running ? { ...running.config, ...led } : written
-  const store = JSON.stringify(settings['store'])
+  const loaded = usableOf(settings, source)
   const [first, ...others] = error.mistakes
   const more = others.length + error.more
   const on = running
     ? `the gateway goes on with what it read at ${timeText(Date.parse(running.loadedAt))}`
-    : 'no gateway tells what it goes on with, so this goes by the rest of the file'
+    : 'no gateway answered, so this goes by the valid part of the file'
   return {
-    loaded: usableOf(settings, source),
+    loaded,
     line: `${[first, ...(more > 0 ? [andMore(more)] : [])].join(', ')}: ${on}`,
-    // Without one it has that of the defaults, unless it could stand in what wasn't read.
-    hasStore:
-      JSON.stringify(settings['store']) === store && (store !== undefined || document.isSound),
+    hasStore: 'store' in settings && (running !== undefined || document.isSound),
   }
 }
 

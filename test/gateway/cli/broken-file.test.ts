@@ -74,7 +74,7 @@ t.test(
     t.match(listed, { code: 0, stdout: /A +free +active/ })
     t.match(
       listed.out,
-      /: plans\.pro\.perMinute must be .*: no gateway tells .*goes by the rest of/,
+      /: plans\.pro\.perMinute must be .*: no gateway answered, so this goes by the valid part of/,
     )
     t.match(await withRedis('plans', 'list'), { code: 0, stdout: /^free .*\n(?!pro)/m })
     const astray =
@@ -88,3 +88,36 @@ t.test(
     t.match(await withRedis('keys', 'list'), { code: 2, out: /needs the store/ })
   },
 )
+
+t.test('another store never takes the place of the one that can’t be read', async (t) => {
+  const { url } = await startUpstream(t)
+  const { file } = await start(t, { upstream: url, more })
+  const run = (environment: Record<string, string>, ...words: string[]) =>
+    runCommand([...words, '--config', file], environment)
+  const admin = { ADMIN_TOKEN: token }
+  t.match(await run(admin, 'keys', 'create', '--plan', 'free', '--name', 'Mine'), { code: 0 })
+  const sound = readFileSync(file, 'utf8')
+  const [place = '', path = ''] = /^store: .*file: "?([^"\s}]+)"?.*$/m.exec(sound) ?? []
+  t.ok(path)
+  const create = ['keys', 'create', '--plan', 'free', '--name', 'Lost']
+  for (const broken of [
+    place.replace(path, '${NOVAR}').replaceAll('"', ''),
+    place.replace('store:', 'sotre:'),
+    `store: { file: ${path}x, filf: y }`,
+    '',
+  ]) {
+    writeFileSync(file, sound.replace(place, broken).replace('perMinute: 300', 'perMinute: 3OO'))
+    t.match(await run(admin, 'keys', 'list'), { code: 0, stdout: /Mine/ }, broken)
+    for (const command of [['keys', 'list'], create])
+      t.match(await run({}, ...command), { code: 2, out: /needs the store, and its place/ }, broken)
+  }
+  const cut = sound.slice(0, sound.indexOf(path) + path.length - 4)
+  writeFileSync(
+    file,
+    `${cut
+      .split('\n')
+      .filter((line) => !line.startsWith('store'))
+      .join('\n')}\nstore: { file: ${path.slice(0, -3)}`,
+  )
+  t.match(await run({}, 'keys', 'list'), { code: 2, out: /needs the store, and its place/ })
+})

@@ -72,13 +72,14 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
     }
     const csv =
-      'token,plan,name,reference\nan-older-token-1,free,One,cus_9\nan-older-token-2,free,Two,\n'
+      'token,plan,name,reference,perDay\nan-older-token-1,free,One,cus_9,120..200%\nan-older-token-2,free,Two,,\n'
     t.equal(
       (await ask('POST', '/admin/keys/import', csv, { 'content-type': 'text/csv' })).status,
       200,
     )
     t.strictSame(await call('an-older-token-1'), [200, 'cus_9'])
     t.strictSame(await call('an-older-token-2'), [200, undefined])
+    t.match((await run('keys', 'show', 'One')).out, /of 120 included, metered up to 240 \(its own/)
     t.match(
       (await run('keys', 'list', '--csv')).stdout,
       /,"reference"\r\n[^]*"One"[^\n]*"cus_9"\r?\n/,
