@@ -33,4 +33,8 @@ export type { NoticeStore } from './front/records/notice-store.ts'
 export { openStores } from './front/stores/open.ts'
 export type { Stores } from './front/stores/stores.ts'
 export { StoreUnavailable } from '../shared/store-errors.ts'
-export { verifySignature, type ReceivedRequest } from '../shared/verify-signature.ts'
+export {
+  verifySignature,
+  type ReceivedRequest,
+  type VerifiedCaller,
+} from '../shared/verify-signature.ts'

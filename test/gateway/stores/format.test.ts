@@ -65,7 +65,7 @@ t.test('a new store has the format of the version that opens it first', async (t
   t.match(await client.hgetall('new:{keys}:store'), { format: '4', epoch: /^[0-9a-f-]{36}$/ })
   const file = join(folderOf(t), 'gateway.db')
   await (await openStores(storeAt(file))).close()
-  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 18)
+  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 19)
 })
 
 for (const format of ['3', '5', undefined]) {
@@ -110,11 +110,11 @@ for (const format of [18, 20]) {
 
 t.test('config check says why a Redis is refused', async (t) => {
   await client.flushall()
-  await client.hset('tollgate:{keys}:store', { format: '4', epoch })
+  await client.hset('tollgate:{keys}:store', { format: '5', epoch })
   const config = join(folderOf(t), 'gateway.yaml')
   writeFileSync(config, configFor('http://127.0.0.1:9', `redis: "${url}"`))
   t.match(await runCommand(['config', 'check', '--config', config], {}), {
-    out: /what is in Redis has format 4/,
+    out: /what is in Redis has format 5/,
   })
 })
 
@@ -134,7 +134,7 @@ async function refusesLater(
   const { stores, directory, quotas } = gateway.app.front
   const kept = await change()
   const warnings = async () => String(json(await operate('GET', '/readyz'))['warnings'])
-  await until(async () => /has format 4/.test(await warnings()))
+  await until(async () => /has format 5/.test(await warnings()))
   const contents = () => Promise.all(clients.map(contentOf))
   const before = kept ?? (await contents())
   const limits = { perMinute: 9, perDay: 9 }
@@ -142,11 +142,11 @@ async function refusesLater(
   await t.rejects(stores.audit.since(), unavailable)
   await t.rejects(decide(), unavailable)
   await t.rejects(gateway.key(), unavailable)
-  await until(() => lines.some((line) => line.includes('has format 4')))
+  await until(() => lines.some((line) => line.includes('has format 5')))
   t.strictSame(await contents(), before, 'nothing is changed there')
   await Promise.all(clients.map((client) => client.flushall()))
   await until(() => directory.isMet && quotas.isReachable)
-  await until(async () => !/has format 4/.test(await warnings()))
+  await until(async () => !/has format 5/.test(await warnings()))
   await until(() =>
     gateway.key().then(
       () => true,
@@ -157,7 +157,7 @@ async function refusesLater(
 
 t.test('a gateway that starts while Redis is away looks as soon as it answers', async (t) => {
   const { url, client, kill, restart } = await startRedis(t, '--appendonly', 'yes')
-  await client.hset('tollgate:{keys}:store', { format: '4', epoch })
+  await client.hset('tollgate:{keys}:store', { format: '5', epoch })
   const content = await contentOf(client)
   await kill()
   await refusesLater(t, `redis: "${url}", timeout: 200ms`, [client], async () => {
@@ -169,7 +169,7 @@ t.test('a gateway that starts while Redis is away looks as soon as it answers', 
 t.test('a gateway whose Redis takes on another format asks it nothing more', async (t) => {
   await client.flushall()
   await refusesLater(t, `redis: "${url}"`, [client], async () => {
-    await client.hset('tollgate:{keys}:store', { format: '4', epoch })
+    await client.hset('tollgate:{keys}:store', { format: '5', epoch })
   })
 })
 
@@ -177,7 +177,7 @@ t.test('and one whose Cluster does', async (t) => {
   const { nodes, clients } = await startCluster(t)
   const store = `redis: { cluster: [ ${nodes.map((node) => `"${node}"`).join()} ] }`
   await refusesLater(t, store, clients, async () => {
-    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: '4', epoch })
+    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: '5', epoch })
     await Promise.any(clients.map(set))
   })
 })
