@@ -68,8 +68,8 @@ export function signer(secrets: string): Sign {
   const hmac = hmacBy(secret)
   const keyId = hash('sha256', secret, 'hex').slice(0, 12)
   return (request, nowMs) => {
-    const names = request.fields.filter((_each, i) => i % 2 === 0)
-    const covered = [...targetParts, ...names].map((name) => `"${name}"`).join(' ')
+    let covered = '"@method" "@path" "@query"'
+    for (let i = 0; i < request.fields.length; i += 2) covered += ` "${request.fields[i]}"`
     const created = Math.floor(nowMs / 1_000)
     const how = `created=${created};keyid="${keyId}";alg="hmac-sha256";tag="${signatureLabel}"`
     const input = `(${covered});${how}`

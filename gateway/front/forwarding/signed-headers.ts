@@ -19,9 +19,12 @@ export function pushSigned(
 ): void {
   const { sign, clock, signatureWithheld } = forwarding
   const { headers: given } = request.raw
-  const digest = digestFor(given, body)
-  dropHeader(headers, digestHeader)
-  if (digest !== undefined) own.push(digestHeader, digest)
+  // Most requests have neither.
+  if (given[digestHeader] !== undefined || body !== undefined) {
+    const digest = digestFor(given, body)
+    dropHeader(headers, digestHeader)
+    if (digest !== undefined) own.push(digestHeader, digest)
+  }
   if (given['signature'] !== undefined || given['signature-input'] !== undefined)
     withholdOurs(headers, given, signatureWithheld)
   headers.push(...own)
