@@ -31,8 +31,9 @@ export const signatureRefused = 'refused'
 /** The fields about the caller, which have a place of their own in a signature. */
 const always = ['x-request-id', 'x-caller-id', 'x-caller-plan']
 
-/** Of a request that always has them. */
+/** The parts of each request's target, which are covered first. */
 const targetParts = ['@method', '@path', '@query']
+const ofTarget = targetParts.map((name) => `"${name}"`).join(' ')
 
 /**
  * Signs a request at a time by RFC 9421: `Signature-Input` and `Signature`, names and values in turn, each with one member.
@@ -68,7 +69,7 @@ export function signer(secrets: string): Sign {
   const hmac = hmacBy(secret)
   const keyId = hash('sha256', secret, 'hex').slice(0, 12)
   return (request, nowMs) => {
-    let covered = '"@method" "@path" "@query"'
+    let covered = ofTarget
     for (let i = 0; i < request.fields.length; i += 2) covered += ` "${request.fields[i]}"`
     const created = Math.floor(nowMs / 1_000)
     const how = `created=${created};keyid="${keyId}";alg="hmac-sha256";tag="${signatureLabel}"`

@@ -40,19 +40,15 @@ export function verifySignature(request: ReceivedRequest): VerifiedCaller | unde
   const covered = signatureChecker(secret)(request, now)
   if (typeof covered === 'string') return undefined
   if (body && bodyFault(covered, headers[digestHeader], body) !== undefined) return undefined
-  const told = covered.filter(isAboutCaller).map((name) => {
-    return [name.slice('x-caller-'.length), callerText(String(headers[name]))] as const
-  })
-  const texts = new Map(told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])))
-  if (texts.size < told.length) return undefined
-  const { id = '', plan = '', account, reference, ...claims } = Object.fromEntries(texts)
-  return { id, plan, account, reference, claims: named(claims) }
-}
-
-function named(claims: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(claims).map(([name, text]) => [`x-caller-${name}`, text]),
-  )
+  const told: Record<string, string> = {}
+  for (const name of covered.filter(isAboutCaller)) {
+    const text = callerText(String(headers[name]))
+    if (text === undefined) return undefined
+    told[name] = text
+  }
+  const { 'x-caller-id': id = '', 'x-caller-plan': plan = '', ...others } = told
+  const { 'x-caller-account': account, 'x-caller-reference': reference, ...claims } = others
+  return { id, plan, account, reference, claims }
 }
 
 /** The fault of a body against a digest that the signature covers; `undefined` if it covers none. */

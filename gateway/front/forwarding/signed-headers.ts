@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { digestHeader, digestOf, digestVerdict } from '../../../shared/content-digest.ts'
+import {
+  digestHeader,
+  digestOf,
+  digestVerdict,
+  hasKnownHash,
+} from '../../../shared/content-digest.ts'
 import { othersOf } from './caller-signatures.ts'
 import type { CallerBody } from './caller-body.ts'
 import type { OnItsWay } from './ending.ts'
@@ -40,7 +45,7 @@ export function hasWrongDigest(given: IncomingHttpHeaders, body: Body): boolean 
 /** The caller's `Content-Digest`, and ours of a whole body of which it says nothing. */
 function digestFor(given: IncomingHttpHeaders, body: Body): string | undefined {
   const field = fieldOf(given, digestHeader)
-  const isOpen = Buffer.isBuffer(body) && digestVerdict(field, body) === 'none'
+  const isOpen = Buffer.isBuffer(body) && !hasKnownHash(field)
   const all = [field, ...(isOpen ? [digestOf(body)] : [])].filter((each) => each !== '')
   return all.length === 0 ? undefined : all.join(', ')
 }

@@ -17,7 +17,7 @@ export type UpstreamLog = Readonly<{
   back: (upstream: string, target: string) => void
 }>
 
-/** What all upstreams have in common. */
+/** The options that all upstreams have in common. */
 export type SharedOptions = Readonly<{
   log: UpstreamLog
   meters: Meters

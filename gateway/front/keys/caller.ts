@@ -67,7 +67,7 @@ export class Caller {
     Object.freeze(this)
   }
 
-  /** Who it is elsewhere: the id that an app gave, or the subject of a JWT; `undefined` for one with a key. */
+  /** Its name elsewhere: the id that an app gave, or the subject of a JWT; `undefined` for one with a key. */
   get subject(): string | undefined {
     return this.#state.outside?.outsider.subject
   }

@@ -17,7 +17,7 @@ const relearnMs = 1_000
 /** The result of a look-up: the caller of a token, `unknown` without a key, `unavailable` without the store. */
 export type LookUp = Caller | 'unknown' | 'unavailable'
 
-/** What it is called with goes on to its listeners: keys that anybody adds or changes, an outage, and a store that was emptied. */
+/** Its listeners hear of keys that anybody adds or changes, of an outage, and of a store that was emptied. */
 export type DirectoryOptions = Partial<KeyListener> &
   Readonly<{
     store: KeyStore

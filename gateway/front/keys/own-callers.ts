@@ -127,7 +127,7 @@ const isOwnCaller = checkerOf(
   }),
 )
 
-/** What an app's function has given, without members that nobody knows. Throws a sentence if it is no caller. */
+/** The caller that an app's function has given, without members that nobody knows. Throws a sentence if it is no caller. */
 function ownCallerFrom(answer: unknown): OwnCaller {
   const own = typeof answer === 'object' && answer !== null ? membersOf(answer) : undefined
   if (isOwnCaller(own) && isSubject(own.id)) return { ...own, data: (answer as OwnCaller).data }

@@ -34,7 +34,7 @@ export type Salvaged = Readonly<{
 }>
 
 /**
- * What a command can go on with while the file has mistakes: the configuration in force, with the file's way to the gateway
+ * The configuration for a command while the file has mistakes: the one in force, with the file's way to the gateway
  * and to the store. If the gateway doesn't tell, the members of the file that can be used. No other store takes the place of
  * one that can't be read: the file's is taken only where it is the gateway's, or where it was read whole.
  */
@@ -51,14 +51,16 @@ export async function salvaged(
   const isItsStore = JSON.stringify(shown.store) === JSON.stringify(running?.config['store'])
   if (running && !isItsStore) delete led['store']
   const settings = running ? { ...running.config, ...led } : written
-  const loaded = usableOf(settings, source)
+  const usable = usableOf(settings, source)
   const [first, ...others] = error.mistakes
   const more = others.length + error.more
   const on = running
     ? `the gateway goes on with what it read at ${timeText(Date.parse(running.loadedAt))}`
     : 'no gateway answered, so this goes by the valid part of the file'
+  // No plan stands in for those that can't be read.
+  const plans = 'plans' in settings ? usable.config.plans : new Map()
   return {
-    loaded,
+    loaded: { ...usable, config: { ...usable.config, plans } },
     line: `${[first, ...(more > 0 ? [andMore(more)] : [])].join(', ')}: ${on}`,
     hasStore: 'store' in settings && (running !== undefined || document.isSound),
   }
@@ -79,7 +81,7 @@ function usableOf(settings: Settings, { environment, name, error }: Source): Loa
 
 function isTaken(settings: Settings, place: string): boolean {
   const [name = '', member = ''] = place.split(/[.[\]]+/)
-  if (!(name in settings)) return false
+  if (!Object.hasOwn(settings, name)) return false
   const { [member]: wrong, ...others } = section(settings[name])
   if (wrong === undefined || leading.includes(name)) delete settings[name]
   else settings[name] = others

@@ -141,6 +141,7 @@ t.test('a caller’s Content-Digest is checked of a body that came whole', async
     })
   t.equal((await send(sum)).status, 200)
   t.equal((await send('unixsum=:AA==:')).status, 200)
+  t.equal((await send('constructor=:AA==:')).status, 200, 'a name that every object has')
   for (const wrong of [sum.replace('L', 'M'), 'sha-256=x', '{', `${sum}, sha-512=:AAAA:`])
     t.match(
       await send(wrong),
