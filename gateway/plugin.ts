@@ -39,6 +39,8 @@ declare module 'fastify' {
      * the handler tells them by `request.tollgate.settle(points)`, and until then the estimate counts.
      */
     cost?: number | Readonly<{ estimate: number; from: 'answer'; atMost?: number | undefined }>
+    /** The scopes that a request to a guarded route needs, all of them. A key without scopes of its own has all. */
+    scopes?: readonly string[]
     /** The name of a guarded route in logs and metrics: its URL by default. */
     label?: string
     /** The route of the configuration that a request takes, for a route of the app through which many of them come. @internal */

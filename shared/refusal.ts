@@ -60,6 +60,7 @@ export type Reason =
   | 'method'
   | 'path'
   | 'address'
+  | 'scope'
   | 'plan'
   | 'cost'
   | WindowName

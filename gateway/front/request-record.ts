@@ -22,6 +22,8 @@ export type GuardedRoute = Readonly<{
   cost: number
   /** How its answer tells what it has cost; `undefined` where it costs what it was admitted with. */
   answerCost?: AnswerCost | undefined
+  /** The scopes that its requests need; `undefined` for none. */
+  needs?: readonly string[] | undefined
   /** The shares of its upstream; `undefined` without one. */
   share: FairShare | undefined
   /** Called for each request when its answer has ended or its caller has left. */

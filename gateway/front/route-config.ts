@@ -1,5 +1,6 @@
 import type { FastifyContextConfig, RouteOptions } from 'fastify'
 import { isNear } from '../../shared/near.ts'
+import { areScopes } from './keys/scopes.ts'
 import { mostCost, type CostSetting } from './limits/answer-cost.ts'
 
 /** Settings of a route that mean nothing unless it asks for its guard. */
@@ -8,7 +9,7 @@ const besideTollgate = new Set(['cost', 'label', 'scopes'])
 /** The settings of a guarded route; throws a sentence for invalid ones. */
 export function settingsOf(route: RouteOptions): FastifyContextConfig {
   const { config = {} } = route
-  const { cost = 1, tollgate } = config
+  const { cost = 1, tollgate, scopes } = config
   const name = nameOf(route)
   const text = (value: unknown): string => JSON.stringify(value) ?? String(value)
   if (!isCost(cost)) {
@@ -19,6 +20,11 @@ export function settingsOf(route: RouteOptions): FastifyContextConfig {
   if (tollgate !== true && tollgate !== 'quota' && tollgate !== 'open') {
     throw new Error(
       `${name}: config.tollgate must be true, false, "quota" or "open", got ${text(tollgate)}`,
+    )
+  }
+  if (scopes !== undefined && (!areScopes(scopes) || tollgate !== true)) {
+    throw new Error(
+      `${name}: config.scopes must be a list of scopes such as ["pets:write"] beside tollgate: true, got ${text(scopes)}`,
     )
   }
   return config

@@ -82,24 +82,24 @@ export class Stages {
   }
 
   guardedRoute(settings: GuardedSettings): GuardedRoute {
-    const { label, cost, answerCost, upstream = '', isFree = false } = settings
+    const { label, cost, answerCost, needs, upstream = '', isFree = false } = settings
     const { forwarder, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
     const unanswered = forwarder || answer ? undefined : this.#opened.unanswered
     const ended = answerCost || unanswered ? adjusting(front, record, unanswered) : record
     const share = this.#opened.upstreams.get(upstream)?.share
-    return { label, cost, answerCost, share, ended, forwarder, answer }
+    return { label, cost, answerCost, needs, share, ended, forwarder, answer }
   }
 
   /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */
   ofRoute(settings: FastifyContextConfig, url: string): RouteStages {
-    const { tollgate, cost = 1, label = url, routeOf, isOwn } = settings
+    const { tollgate, cost = 1, scopes: needs, label = url, routeOf, isOwn } = settings
     const { quotas } = this.#options.front
     const { underWay, tell } = this.#options
     const asksOnly = tollgate === 'quota'
     const isFree = asksOnly || tollgate === 'open'
-    const find = routeOf ?? always(this.guardedRoute({ label, ...costTerms(cost), isFree }))
+    const find = routeOf ?? always(this.guardedRoute({ label, needs, ...costTerms(cost), isFree }))
     const anyway = {
       follow: follow({ routeOf: find, underWay, tell, tracer: this.#opened.tracer }),
       ...this.#shared,

@@ -21,7 +21,7 @@ import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
 import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 
 /** The settings of a route, and its answer to requests that have passed the stages. */
-export type RouteSettings = Pick<GuardedRoute, 'label' | 'cost' | 'answerCost'> &
+export type RouteSettings = Pick<GuardedRoute, 'label' | 'cost' | 'answerCost' | 'needs'> &
   Readonly<{
     /** The upstream whose shares its requests take; `undefined` if it has none. */
     upstream?: string
@@ -140,10 +140,13 @@ function routesOf(
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
-    const { path, cost, answerCost, upstream, methods } = route
+    const { path, cost, answerCost, upstream, scopes } = route
     const forwarder = forwarderOf(route)
     const guarded = guardedRoute({ label: path, cost, answerCost, upstream, forwarder })
-    for (const method of methods) byMethod.set(method, guarded)
+    for (const method of route.methods) {
+      const needs = scopes?.get(method)
+      byMethod.set(method, needs ? { ...guarded, needs } : guarded)
+    }
   }
   const [{ path, upstream } = { path: '', upstream: '' }] = routes
   const cost = Math.min(...routes.map(({ cost }) => cost))
@@ -180,7 +183,7 @@ function leniently(
   return routeFinder(pathFinder(placed), readingsOf)
 }
 
-/** Finds the route of a request, at the price of the dearest that a reading of its path leads to. */
+/** Finds the route of a request, at the price of the dearest that a reading of its path leads to, and with the scopes of all. */
 function routeFinder(
   find: (reading: string) => Pick<PathRoutes, 'routeOf'> | undefined,
   readingsOf: Lenience['readingsOf'],
@@ -189,8 +192,10 @@ function routeFinder(
     const [first, ...others] = readingsOf(path)
     const route = find(first)?.routeOf(method)
     if (!route || others.length === 0) return route
-    const costs = others.map((reading) => find(reading)?.routeOf(method).cost ?? 0)
-    return { ...route, cost: Math.max(route.cost, ...costs) }
+    const all = [route, ...others.flatMap((reading) => find(reading)?.routeOf(method) ?? [])]
+    const needs = new Set(all.flatMap((each) => each.needs ?? []))
+    const cost = Math.max(...all.map((each) => each.cost))
+    return { ...route, cost, needs: needs.size > 0 ? [...needs] : undefined }
   }
 }
 

@@ -114,6 +114,8 @@ export type Route = Readonly<{
   answerCost: AnswerCost | undefined
   /** The methods that this route forwards. */
   methods: readonly string[]
+  /** The scopes that its requests need, by method; `undefined` where none does. */
+  scopes: ReadonlyMap<string, readonly string[]> | undefined
   /** What replaces the fixed part of the path towards the backend, such as `/api/*`; `/` takes it away. */
   rewrite: string | undefined
   bodyLimit: number

@@ -17,6 +17,9 @@ export type Said = Readonly<{
   of: Refusal['of']
   caller: Pick<Caller, 'id' | 'name' | 'plan' | 'account' | 'isTest'> | undefined
   route: string
+  /** The scopes that its route needs, and those of its caller, separated by spaces; `undefined` for none, and for all. */
+  needs: readonly string[] | undefined
+  has: string | undefined
   upstream: string
   target: string | undefined
   config: string

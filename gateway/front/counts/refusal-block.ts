@@ -5,6 +5,7 @@ import { numberOf } from '../limits/counters.ts'
 import { decisiveWindow } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
 import { usedBy } from '../limits/step.ts'
+import { scopesText } from '../keys/caller-scopes.ts'
 import type { Ended } from './ended.ts'
 import {
   at,
@@ -55,6 +56,8 @@ export class RefusalBlock {
     of: listOf(undefined),
     caller: listOf(undefined),
     route: listOf(''),
+    needs: listOf(undefined),
+    has: listOf(undefined),
     upstream: listOf(''),
     target: listOf(undefined),
     config: listOf(''),
@@ -77,6 +80,9 @@ export class RefusalBlock {
     said.of[slot] = refusal?.of
     said.caller[slot] = caller ?? turnedAway
     said.route[slot] = record.route.label
+    const { needs } = record.route
+    said.needs[slot] = needs
+    said.has[slot] = needs && caller && scopesText(caller)
     said.upstream[slot] = route.upstream
     said.target[slot] = record.target
     said.config[slot] = route.config
@@ -140,6 +146,8 @@ export class RefusalBlock {
         of: said.of[slot],
         caller: said.caller[slot],
         route: said.route[slot] ?? '',
+        needs: said.needs[slot],
+        has: said.has[slot],
         upstream: said.upstream[slot] ?? '',
         target: said.target[slot],
         config: said.config[slot] ?? '',

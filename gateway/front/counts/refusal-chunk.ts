@@ -159,6 +159,7 @@ const answerSchema = Type.Object({
       ...{ account: Type.Optional(Type.String()), isTest: Type.Optional(Type.Boolean()) },
     }),
   ),
+  ...{ needs: Type.Optional(Type.Array(Type.String())), has: Type.Optional(Type.String()) },
   ...{ route: Type.String(), upstream: Type.String(), target: Type.Optional(Type.String()) },
   ...{ config: Type.String(), decidedBy: Type.Optional(Type.String()) },
   ...{ cost: Type.Number(), estimate: Type.Optional(Type.Number()) },

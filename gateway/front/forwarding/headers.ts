@@ -5,6 +5,7 @@ import type { Via } from '../http/via.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { callerValue } from '../../../shared/caller-value.ts'
+import { stateOf } from '../keys/caller.ts'
 import type { CallerBody } from './caller-body.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
 import type { OnItsWay } from './ending.ts'
@@ -62,8 +63,9 @@ export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
   const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]
   if (account !== undefined) own.push('x-caller-account', callerValue(account))
   if (reference !== undefined) own.push('x-caller-reference', callerValue(reference))
-  if (sign) pushSigned(headers, own, sender, sent)
-  else headers.push(...own)
+  const claims = record.caller && stateOf(record.caller).outside?.outsider.forwarded
+  if (sign) pushSigned(headers, own, claims, sender, sent)
+  else headers.push(...own, ...(claims ?? []))
   const { answerCost } = forwarding.route
   if (answerCost?.inBody) setHeader(headers, 'accept-encoding', 'identity')
   else if (answerCost) headers.push('te', 'trailers')

@@ -19,6 +19,7 @@ type Body = CallerBody | Buffer | undefined
 export function pushSigned(
   headers: string[],
   own: string[],
+  claims: readonly string[] | undefined,
   { forwarding, request }: OnItsWay,
   { target, body }: Readonly<{ target: string; body: Body }>,
 ): void {
@@ -32,6 +33,7 @@ export function pushSigned(
   }
   if (given['signature'] !== undefined || given['signature-input'] !== undefined)
     withholdOurs(headers, given, signatureWithheld)
+  if (claims) own.push(...claims)
   headers.push(...own)
   if (sign) headers.push(...sign({ method: request.method, target, fields: own }, clock()))
 }

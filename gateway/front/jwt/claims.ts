@@ -1,15 +1,14 @@
 import { memberAt } from '../../../shared/pointer.ts'
 import { isSubject, nameOf, type Outsider, type Voucher } from '../keys/outsider.ts'
 import { isLine } from '../keys/settings.ts'
-import type { JwtSettings, PlanOfClaims } from './settings.ts'
+import { forwardedOf, scopesOf } from './forwarded.ts'
+import type { Claims, JwtSettings, PlanOfClaims } from './settings.ts'
 
 /** How far clocks may differ. */
 export const leewaySeconds = 60
 
 /** The kind of the records of callers with tokens. */
 export const jwtKind = 'jwt'
-
-export type Claims = Readonly<Record<string, unknown>>
 
 /** What verified claims say of a caller; `undefined` if one that is needed is missing, or isn't what it should be. */
 export function outsiderOf(
@@ -26,9 +25,15 @@ export function outsiderOf(
   if (typeof subject !== 'string' || !isSubject(subject) || plan === undefined) return undefined
   if (group !== undefined && !isText(account)) return undefined
   const name = settings.name && memberAt(claims, settings.name)
+  const forwarded = forwardedOf(settings, claims)
+  if (!forwarded) return undefined
   const untilMs = (Number(claims['exp']) + leewaySeconds) * 1_000
   const named = isText(name) ? name : nameOf(subject)
-  return { kind: jwtKind, issuer, subject, name: named, plan, account, untilMs, by }
+  const scopes = scopesOf(settings, claims)
+  return {
+    ...{ kind: jwtKind, issuer, subject, name: named, plan, account, untilMs, by },
+    ...{ scopes, forwarded },
+  }
 }
 
 /** Whether claims are as an issuer's settings require them. */

@@ -15,6 +15,8 @@ export function algorithmNamed<Name>(name: Name): Name | 'EdDSA' {
 export type KeysSource =
   Readonly<{ url: string; allow: readonly string[] }> | Readonly<{ file: string; text: string }>
 
+export type Claims = Readonly<Record<string, unknown>>
+
 /** The names that lead to a claim, the outermost first. */
 export type ClaimPath = readonly string[]
 
@@ -48,6 +50,10 @@ export type JwtSettings = Readonly<{
   /** The claim with its account, and what stands before it in the account's name. */
   account: Readonly<{ claim: ClaimPath; prefix: string }> | undefined
   plan: PlanOfClaims
+  /** The claim with the scopes of its tokens; `undefined` for `scope`, or `scp` without one. */
+  scopes: ClaimPath | undefined
+  /** Claims that go on to backends, by header in small letters, in the order of their names. */
+  forward: readonly (readonly [header: string, claim: ClaimPath])[]
   /** The most callers that have a record. */
   maxCallers: number
 }>

@@ -92,7 +92,10 @@ export class Caller {
 }
 
 /** The settings of a key that its plan doesn't have. */
-export type KeyOverrides = Pick<Key, 'limits' | 'cap' | 'methods' | 'paths' | 'addresses'>
+export type KeyOverrides = Pick<
+  Key,
+  'limits' | 'cap' | 'methods' | 'paths' | 'addresses' | 'scopes'
+>
 
 /**
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
@@ -143,7 +146,8 @@ function overridesOf({
   methods,
   paths,
   addresses,
+  scopes,
 }: KeyOverrides): KeyOverrides | undefined {
-  if (!limits && !cap && !methods && !paths && !addresses) return undefined
-  return { limits, cap, methods, paths, addresses }
+  if (!limits && !cap && !methods && !paths && !addresses && !scopes) return undefined
+  return { limits, cap, methods, paths, addresses, scopes }
 }

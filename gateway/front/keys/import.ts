@@ -111,6 +111,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: textOf('note'),
     reference: textOf('reference'),
+    scopes: textOf('scopes')?.split(/\s+/),
   }
 }
 

@@ -30,6 +30,7 @@ export type Key = Readonly<{
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined
   addresses?: readonly string[] | undefined
+  scopes?: readonly string[] | undefined
   note?: string | undefined
   /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
   kind?: string | undefined

@@ -28,6 +28,10 @@ export type Outsider = Readonly<{
   account: string | undefined
   /** Limits of its own; those that an operator has set go before. */
   limits?: LimitSettings | undefined
+  /** Its scopes, or that nobody can read them; all by default. */
+  scopes?: readonly string[] | 'malformed' | undefined
+  /** Headers that the backend gets of it, names in small letters and values in turn. */
+  forwarded?: readonly string[] | undefined
   /** Anything else that is said, for handlers of an app: it is kept in memory alone. */
   data?: unknown
   /** The end of what is said, in milliseconds since 1970. */

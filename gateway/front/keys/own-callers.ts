@@ -21,6 +21,8 @@ export interface OwnCaller {
   readonly name?: string | undefined
   /** Limits in place of the plan's; those that an operator sets go before. */
   readonly limits?: { readonly [Name in LimitName]?: number | 'unlimited' | undefined } | undefined
+  /** The scopes that it has: all by default. */
+  readonly scopes?: readonly string[] | undefined
   /** Anything that handlers want to know of it, as `request.tollgate.caller.data`. It is never stored, logged or sent. */
   readonly data?: unknown
 }
@@ -95,11 +97,12 @@ export class OwnCallers implements OutsideFinder {
   }
 
   #outsiderOf(own: OwnCaller, by: Word): Outsider {
-    const { id, plan, account, name = nameOf(id), limits, data } = own
+    const { id, plan, account, name = nameOf(id), limits, scopes, data } = own
     requireSoundOutsider({ name, account, plan, limits }, this.plans)
     const { clock, cacheForMs } = this.#options
     return {
-      ...{ kind: appKind, issuer: appIssuer, subject: id, name, plan, account, limits, data, by },
+      ...{ kind: appKind, issuer: appIssuer, subject: id, name, plan, account, limits, by },
+      ...{ scopes, data },
       ...{ untilMs: Infinity, askAgainAtMs: clock() + cacheForMs },
     }
   }
@@ -124,6 +127,7 @@ const isOwnCaller = checkerOf(
         { additionalProperties: false },
       ),
     ),
+    scopes: Type.Optional(Type.Array(Type.String())),
   }),
 )
 
@@ -132,15 +136,18 @@ function ownCallerFrom(answer: unknown): OwnCaller {
   const own = typeof answer === 'object' && answer !== null ? membersOf(answer) : undefined
   if (isOwnCaller(own) && isSubject(own.id)) return { ...own, data: (answer as OwnCaller).data }
   throw new TypeError(
-    'it must give undefined or null, or { id, plan } with account, name and limits where there are any, all of them texts but the ' +
-      `limits; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : typeof answer}`,
+    'it must give undefined or null, or { id, plan } with account, name, limits and scopes where there are any: all of them are texts, limits an object and ' +
+      `scopes a list of texts; an id has 1 to 255 characters. It gave ${own ? typesOf(own) : typeof answer}`,
   )
 }
 
 function membersOf(answer: Partial<Record<keyof OwnCaller, unknown>>): Record<string, unknown> {
-  const { id, plan, account, name, limits } = answer
+  const { id, plan, account, name, limits, scopes } = answer
   // As JSON, a member without a value is absent.
-  return JSON.parse(JSON.stringify({ id, plan, account, name, limits })) as Record<string, unknown>
+  return JSON.parse(JSON.stringify({ id, plan, account, name, limits, scopes })) as Record<
+    string,
+    unknown
+  >
 }
 
 /** The kinds of an object's members: their values may be secret. */

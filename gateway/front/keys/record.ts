@@ -34,6 +34,7 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     methods: texts,
     paths: texts,
     addresses: texts,
+    scopes: texts,
     note: Type.Optional(Type.String()),
     kind: Type.Optional(Type.String()),
     issuer: Type.Optional(Type.String()),

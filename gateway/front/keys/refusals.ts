@@ -62,6 +62,17 @@ export function invalidBecause(reason: Reason): Refusal {
   return new Refusal('invalid_api_key', 'The API key is not valid.', headers).because(reason)
 }
 
+/** A request that lacks some of the scopes that it needs. */
+export function unscoped(needs: readonly string[]): Refusal {
+  const [named, some] = [needs.join(' and '), needs.length > 1]
+  const sentence = some
+    ? `This request needs the scopes ${named}. Your key doesn't have all of them.`
+    : `This request needs the scope ${named}. Your key doesn't have it.`
+  const scope = `error="insufficient_scope", scope="${needs.join(' ')}"`
+  const headers = challenging(`${challenge}, ${scope}`)
+  return new Refusal('forbidden', sentence, headers).because('scope')
+}
+
 /** A token that can't be checked, for whatever reason. */
 export function unchecked(reason: Reason): Refusal {
   const sentence = `Keys can't be checked just now. Try again in ${secondsUntilBack} seconds.`

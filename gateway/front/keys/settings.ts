@@ -1,4 +1,5 @@
 import { METHODS } from '../../../shared/node/http.ts'
+import { requireScopes } from './scopes.ts'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import { hasLimits, mostLimit, type LimitSettings } from '../limits/limit-settings.ts'
@@ -67,6 +68,7 @@ export function requireSound(
   requireNumbers(limits)
   if (plans) requireLimits(settings.plan, limits, plans)
   requireCap(settings)
+  requireScopes(settings.scopes ?? [])
   for (const method of settings.methods ?? []) {
     if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
   }

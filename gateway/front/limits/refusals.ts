@@ -5,12 +5,12 @@ import { limitOf, noLimits, type Limits } from './limits.ts'
 import type { Part } from './parts.ts'
 
 /** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
-export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'cost'
+export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'scope' | 'cost'
 
 const secondsUntilBack = '5'
 
 /** A request that its plan, its key or its cost forbids. */
-export function forbidden(why: Forbidden, cost = 0, tooDear?: TooSmall): Refusal {
+export function forbidden(why: Exclude<Forbidden, 'scope'>, cost = 0, tooDear?: TooSmall): Refusal {
   if (why === 'cost') return tooExpensive(cost, tooDear)
   return new Refusal('forbidden', forbiddenSentences[why]).because(why)
 }

@@ -12,6 +12,7 @@ import { dayMs } from '../../../shared/windows.ts'
 import { secondsToWait } from '../limits/headers.ts'
 import { KeyDesk } from '../keys/key-desk.ts'
 import { noterFor, type Noted } from '../records/audit.ts'
+import type { Forbidden } from '../limits/refusals.ts'
 import { refuse } from '../request-record.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
@@ -134,7 +135,7 @@ function wrongBody(): Refusal {
   return new Refusal('invalid_request', sentence)
 }
 
-function restricted(why: 'plan' | 'method' | 'path' | 'address' | 'cost'): Refusal {
+function restricted(why: Forbidden): Refusal {
   const sentence = 'Your key is restricted, and may not rotate itself. Ask the operator of the API.'
   return new Refusal('forbidden', sentence).because(why)
 }

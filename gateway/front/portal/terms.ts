@@ -59,8 +59,9 @@ function planView(plan: Plan, rules: BanSettings) {
 }
 
 /** A route with what its requests cost: the estimate and the most, if their answers tell it. */
-function routeView({ path, methods, cost, answerCost }: Route) {
-  return { path, methods, cost, ...(answerCost && { atMost: answerCost.atMost }) }
+function routeView({ path, methods, cost, answerCost, scopes }: Route) {
+  const needs = scopes && { scopes: Object.fromEntries(scopes) }
+  return { path, methods, cost, ...(answerCost && { atMost: answerCost.atMost }), ...needs }
 }
 
 function operationView({ name, limits, methods, paths }: PlanOperation) {

@@ -23,6 +23,7 @@ import {
   unplanned,
   type TokenlessRefusals,
 } from '../keys/refusals.ts'
+import { lackOf } from '../keys/caller-scopes.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../keys/terms.ts'
@@ -146,9 +147,16 @@ class Authentication {
       record.turnedAway = caller
       return this.#refuseUnplanned(caller, request, reply)
     }
+    const { needs } = record.route
+    const lack = needs && lackOf(caller, needs)
+    if (lack === 'jwt_claim') {
+      record.turnedAway = caller
+      return refuseStranger(request, reply, () => invalidBecause(lack))
+    }
     record.caller = caller
     record.terms = terms
-    record.forbidden = terms.forbids?.(request.method, record.path, () => addressOf(request))
+    record.forbidden =
+      terms.forbids?.(request.method, record.path, () => addressOf(request)) ?? lack
     done()
   }
 

@@ -7,6 +7,7 @@ import type {
 import { hasBody } from '../../../shared/node/linger.ts'
 import type { Refusal } from '../../../shared/refusal.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
+import { unscoped } from '../keys/refusals.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import type { DecisiveTerms } from '../limits/cached-refusals.ts'
 import { rulesFor } from '../limits/conduct.ts'
@@ -63,7 +64,7 @@ class Admission {
     const parts = asksOnly ? terms.allParts : terms.partsOf?.(request.method, record.path)
     const tooDear = cost > 1 ? tooSmall(cost, terms.limits, parts) : undefined
     if (tooDear) record.forbidden ??= 'cost'
-    const refusal = record.forbidden && forbidden(record.forbidden, cost, tooDear)
+    const refusal = record.forbidden && refusalOf(record, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
     const decided = this.#decide(record, caller, parts ? { ...terms, parts } : terms, refusal)
     if (decided instanceof Promise) this.#waitFor(decided, refusal, record, reply, done)
@@ -149,6 +150,15 @@ class Admission {
     // Its caller left meanwhile. Nothing would cancel a call to the backend.
     if (!record.hasEnded) done()
   }
+}
+
+/** The refusal of a request that its key, its plan, its cost or its route forbids. */
+function refusalOf(
+  { forbidden: why, route }: RequestRecord,
+  tooDear: ReturnType<typeof tooSmall>,
+): Refusal | undefined {
+  if (why === 'scope') return unscoped(route.needs ?? [])
+  return why && forbidden(why, route.cost, tooDear)
 }
 
 /** Answers `GET /v1/quota` with the state of the caller's limits. It costs nothing and is never counted. */

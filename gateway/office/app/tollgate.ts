@@ -103,6 +103,7 @@ export interface NewKey extends Author {
   readonly methods?: readonly string[] | undefined
   readonly paths?: readonly string[] | undefined
   readonly addresses?: readonly string[] | undefined
+  readonly scopes?: readonly string[] | undefined
   readonly note?: string | undefined
   /** Whether its owner may act refusals by `X-Gateway-Act`. */
   readonly test?: boolean | undefined
@@ -125,6 +126,7 @@ export interface KeyChange extends Author {
   readonly methods?: readonly string[] | null | undefined
   readonly paths?: readonly string[] | null | undefined
   readonly addresses?: readonly string[] | null | undefined
+  readonly scopes?: readonly string[] | null | undefined
   readonly note?: string | null | undefined
   readonly monthFrom?: number | undefined
 }

@@ -88,14 +88,33 @@ export function draftOf(ietf: CompleteFile['headers']['ietf']): IetfDraft | unde
 export function routesFrom(written: CompleteFile['routes']): Route[] {
   const methods = methodsOf(written)
   const stripped = new Set(written.filter(({ rewrite }) => rewrite === '/').map(placeOf))
-  return written.map(({ path, upstream, cost, rewrite, bodyLimit }, i) => ({
+  return written.map(({ path, upstream, cost, rewrite, bodyLimit, scopes }, i) => ({
     path,
     upstream,
     ...costTerms(cost),
     methods: methods[i] ?? [],
+    scopes: scopes && scopesByMethod(scopes, methods[i] ?? []),
     rewrite: rewrite ?? (stripped.has(placeOf({ path: `${path}/*`, upstream })) ? '/' : undefined),
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
   }))
+}
+
+/** The scopes that the methods of a route need, without those that need none. HEAD goes with GET. */
+function scopesByMethod(scopes: WrittenScopes, methods: readonly string[]): Route['scopes'] {
+  const named = new Map(Object.entries(isForAll(scopes) ? { '*': scopes } : scopes))
+  const scopesOf = (method: string): readonly string[] | undefined =>
+    named.get(method) ?? (method === 'HEAD' ? named.get('GET') : undefined) ?? named.get('*')
+  const needed = methods.flatMap((method) => {
+    const all = scopesOf(method) ?? []
+    return all.length > 0 ? [[method, all] as const] : []
+  })
+  return needed.length > 0 ? new Map(needed) : undefined
+}
+
+type WrittenScopes = NonNullable<CompleteFile['routes'][number]['scopes']>
+
+function isForAll(scopes: WrittenScopes): scopes is readonly string[] {
+  return Array.isArray(scopes)
 }
 
 function placeOf({ path, upstream }: Readonly<{ path: string; upstream: string }>): string {
@@ -179,7 +198,7 @@ function upstreamFrom(name: string, written: CompleteFile['upstreams'][string]):
 
 function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSettings {
   const { issuer, audience, claims = {}, keys, algorithms, maxCallers, allow } = written
-  const { subject, name, account, plan } = written
+  const { subject, name, account, plan, scopes, forward = {} } = written
   const isUrl = /^https?:/i.test(keys)
   const { claim, is } = 'claim' in plan ? plan : { claim: undefined, is: {} }
   return {
@@ -200,6 +219,10 @@ function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSett
       is: new Map(Object.entries(is)),
       otherwise: plan.else,
     },
+    scopes: scopes === undefined ? undefined : claimPath(scopes),
+    forward: Object.entries(forward)
+      .map(([header, claim]) => [header.toLowerCase(), claimPath(claim)] as const)
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
   }
 }
 

@@ -8,7 +8,7 @@ import { sentenceOf, whyOf } from './sentences.ts'
 export type Explained = ReturnType<typeof explained>
 
 export function explained(refusal: KeptRefusal, gateway: string) {
-  const { caller, bannedUntilMs, upstreamMs, upstream, target } = refusal
+  const { caller, bannedUntilMs, upstreamMs, upstream, target, needs, has } = refusal
   return {
     id: refusal.id,
     time: iso(refusal.atMs),
@@ -27,6 +27,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     ...holderOf(refusal),
     ...(refusal.estimate !== undefined && { estimate: refusal.estimate }),
     cost: refusal.cost,
+    ...(needs && { needs, has: has === undefined ? null : has.split(' ').filter(Boolean) }),
     ...windowViews(refusal.windows),
     strikes: refusal.strikes,
     strikesToBan: refusal.strikesToBan ?? null,

@@ -45,7 +45,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   jwt_expired: () => 'The token (JWT) has expired.',
   jwt_early: () => 'The token (JWT) isn’t valid yet.',
   jwt_claim: () =>
-    'A claim of the token (JWT) is missing or wrong: its end, its subject, its plan or its account.',
+    'A claim of the token (JWT) is missing or wrong: its end, its subject, its plan, its account, its scopes, or one that goes on to backends.',
   jwt_keys: () =>
     'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
   jwt_callers: () => 'Its issuer has as many callers as maxCallers allows, and this one is new.',
@@ -60,6 +60,8 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
   path: (refusal) => `The key ${nameOf(refusal)} is restricted to other paths.`,
   address: (refusal) => `The key ${nameOf(refusal)} is restricted to other addresses.`,
+  scope: ({ needs = [], has = '', ...refusal }) =>
+    `The route needs ${needs.join(' and ')}; the key ${nameOf(refusal)} has ${has.split(' ').join(', ') || 'no scope'}.`,
   cost: (refusal) =>
     `A request of ${refusal.route} costs more points than the key has in a window.`,
   ...byWindow<Say>((window) => (refusal) => ofWindow(window, refusal)),
@@ -145,7 +147,7 @@ function fullWindow({ windows: kept }: KeptRefusal): KeptWindow | undefined {
   return shown.find(({ limit, used = 0 }) => used >= limit) ?? shown.at(-1)
 }
 
-function nameOf({ caller }: KeptRefusal): string {
+function nameOf({ caller }: Pick<KeptRefusal, 'caller'>): string {
   return caller ? `“${caller.name}”` : 'of the request'
 }
 

@@ -151,7 +151,7 @@ t.test('the commands on keys', async (t) => {
     const all = {
       ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
       reference: 'cus_1',
-      ...{ method: 'get', path: '/v1/*', address: '10.0.0.0/8' },
+      ...{ method: 'get', path: '/v1/*', address: '10.0.0.0/8', scope: 'pets:read' },
       ...Object.fromEntries(
         windows.flatMap(({ name }, i) => [
           [`per-${name}`, `${i + 5}`],

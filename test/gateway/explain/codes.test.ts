@@ -59,6 +59,7 @@ deprecations:
     upstreamMore: 'maxInFlight: 3, timeout: { response: 300ms, request: 300ms }',
     routes: `
   - { path: /v1/dear, upstream: animals, cost: 61 }
+  - { path: /v1/scoped, upstream: animals, scopes: [a] }
   - { path: /v1/small, upstream: animals, bodyLimit: 1B, methods: [ POST ] }
   - { path: /v1/*, upstream: animals }
 `,
@@ -71,6 +72,7 @@ deprecations:
   const get = await key({ name: 'Get', methods: ['GET'], paths: ['/v1/pets'] })
   const reader = await key({ name: 'Reader', plan: 'readers' })
   const elsewhere = await key({ name: 'Elsewhere', addresses: ['10.0.0.0/8'] })
+  const scoped = await key({ name: 'Scoped', scopes: ['b'] })
   const planless = await key({ name: 'Planless', plan: 'gone' })
   const [revoked, disabled] = [await key({ name: 'R' }), await key({ name: 'D' })]
   const rotated = await key({ name: 'O' })
@@ -121,6 +123,7 @@ deprecations:
     ['forbidden', 'method', () => call('POST', '/v1/pets', get), 'Get'],
     ['forbidden', 'path', () => call('GET', '/v1/others', get), 'Get'],
     ['forbidden', 'address', () => call('GET', '/v1/pets', elsewhere), 'Elsewhere'],
+    ['forbidden', 'scope', () => call('GET', '/v1/scoped', scoped), 'Scoped'],
     ['forbidden', 'cost', () => call('GET', '/v1/dear', free), 'Free'],
     ['gone', 'sunset', () => call('GET', '/v1/gone', free), 'Free'],
     ['service_unavailable', 'brownout', () => call('GET', '/v1/brown', free), 'Free'],

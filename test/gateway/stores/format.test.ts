@@ -4,6 +4,8 @@ import Sqlite from 'better-sqlite3'
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { openStores } from '../../../gateway/front/stores/open.ts'
+import { format as ofFile } from '../../../gateway/front/stores/embedded/database.ts'
+import { format as ofRedis } from '../../../gateway/front/stores/redis/format.ts'
 import { Gateway } from '../../../gateway/gateway.ts'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { startAdmin } from '../../support/admin.ts'
@@ -17,7 +19,8 @@ import { until } from '../../support/until.ts'
 
 const { url, client } = await startRedis(t)
 const epoch = '00000000-0000-4000-8000-000000000000'
-const unavailable = /has format 5|out of reach/
+const later = String(ofRedis + 1)
+const unavailable = new RegExp(`has format ${later}|out of reach`)
 
 /** Everything that is in a Redis. */
 async function contentOf(client: Redis): Promise<unknown> {
@@ -62,13 +65,16 @@ t.test('a new store has the format of the version that opens it first', async (t
   const stores = await openStores(storeAt({ url }, 'new:'), { forCommandLine: true })
   t.teardown(() => stores.close())
   t.equal(await stores.keys.get('a'), undefined)
-  t.match(await client.hgetall('new:{keys}:store'), { format: '4', epoch: /^[0-9a-f-]{36}$/ })
+  t.match(await client.hgetall('new:{keys}:store'), {
+    format: String(ofRedis),
+    epoch: /^[0-9a-f-]{36}$/,
+  })
   const file = join(folderOf(t), 'gateway.db')
   await (await openStores(storeAt(file))).close()
-  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), 19)
+  t.equal(new Sqlite(file).pragma('user_version', { simple: true }), ofFile)
 })
 
-for (const format of ['3', '5', undefined]) {
+for (const format of [String(ofRedis - 1), later, undefined]) {
   const has = format === undefined ? 'has keys and no format' : `has format ${format}`
   t.test(`a Redis that ${has} is refused by gateways and commands, and stays`, async (t) => {
     await client.flushall()
@@ -76,7 +82,7 @@ for (const format of ['3', '5', undefined]) {
     if (format) await client.hset('tollgate:{keys}:store', { format, epoch })
     const before = await contentOf(client)
     const sentence = new RegExp(
-      `what is in Redis ${has}, .* knows format 4 alone: start the version that wrote it, set another store.prefix, or`,
+      `what is in Redis ${has}, .* knows format ${ofRedis} alone: start the version that wrote it, set another store.prefix, or`,
     )
     await refuses(t, folderOf(t), `redis: "${url}"`, sentence)
     t.strictSame(await contentOf(client), before)
@@ -86,12 +92,12 @@ for (const format of ['3', '5', undefined]) {
 t.test('a record that a gateway writes anew is waited for', async (t) => {
   await client.flushall()
   await client.hset('tollgate:{keys}:records', 'a', '{}')
-  setTimeout(() => void client.hset('tollgate:{keys}:store', { format: '4', epoch }), 200)
+  setTimeout(() => void client.hset('tollgate:{keys}:store', { format: ofRedis, epoch }), 200)
   const { code, out } = await refusedOr(t, `redis: "${url}"`)
   t.equal(code, 0, out)
 })
 
-for (const format of [18, 20]) {
+for (const format of [ofFile - 1, ofFile + 1]) {
   t.test(`a file of format ${format} is refused by gateways and commands, and stays`, async (t) => {
     const folder = folderOf(t)
     const file = join(folder, 'gateway.db')
@@ -101,7 +107,7 @@ for (const format of [18, 20]) {
     database.close()
     const before = readFileSync(file)
     const sentence = new RegExp(
-      `gateway.db can't be used: it has format ${format}, .* knows format 19 alone: start the version that wrote it, or`,
+      `gateway.db can't be used: it has format ${format}, .* knows format ${ofFile} alone: start the version that wrote it, or`,
     )
     await refuses(t, folder, `file: ${file}`, sentence)
     t.strictSame(readFileSync(file), before)
@@ -110,11 +116,11 @@ for (const format of [18, 20]) {
 
 t.test('config check says why a Redis is refused', async (t) => {
   await client.flushall()
-  await client.hset('tollgate:{keys}:store', { format: '5', epoch })
+  await client.hset('tollgate:{keys}:store', { format: later, epoch })
   const config = join(folderOf(t), 'gateway.yaml')
   writeFileSync(config, configFor('http://127.0.0.1:9', `redis: "${url}"`))
   t.match(await runCommand(['config', 'check', '--config', config], {}), {
-    out: /what is in Redis has format 5/,
+    out: `what is in Redis has format ${later}`,
   })
 })
 
@@ -134,7 +140,7 @@ async function refusesLater(
   const { stores, directory, quotas } = gateway.app.front
   const kept = await change()
   const warnings = async () => String(json(await operate('GET', '/readyz'))['warnings'])
-  await until(async () => /has format 5/.test(await warnings()))
+  await until(async () => (await warnings()).includes(`has format ${later}`))
   const contents = () => Promise.all(clients.map(contentOf))
   const before = kept ?? (await contents())
   const limits = { perMinute: 9, perDay: 9 }
@@ -142,11 +148,11 @@ async function refusesLater(
   await t.rejects(stores.audit.since(), unavailable)
   await t.rejects(decide(), unavailable)
   await t.rejects(gateway.key(), unavailable)
-  await until(() => lines.some((line) => line.includes('has format 5')))
+  await until(() => lines.some((line) => line.includes(`has format ${later}`)))
   t.strictSame(await contents(), before, 'nothing is changed there')
   await Promise.all(clients.map((client) => client.flushall()))
   await until(() => directory.isMet && quotas.isReachable)
-  await until(async () => !/has format 5/.test(await warnings()))
+  await until(async () => !(await warnings()).includes(`has format ${later}`))
   await until(() =>
     gateway.key().then(
       () => true,
@@ -157,7 +163,7 @@ async function refusesLater(
 
 t.test('a gateway that starts while Redis is away looks as soon as it answers', async (t) => {
   const { url, client, kill, restart } = await startRedis(t, '--appendonly', 'yes')
-  await client.hset('tollgate:{keys}:store', { format: '5', epoch })
+  await client.hset('tollgate:{keys}:store', { format: later, epoch })
   const content = await contentOf(client)
   await kill()
   await refusesLater(t, `redis: "${url}", timeout: 200ms`, [client], async () => {
@@ -169,7 +175,7 @@ t.test('a gateway that starts while Redis is away looks as soon as it answers', 
 t.test('a gateway whose Redis takes on another format asks it nothing more', async (t) => {
   await client.flushall()
   await refusesLater(t, `redis: "${url}"`, [client], async () => {
-    await client.hset('tollgate:{keys}:store', { format: '5', epoch })
+    await client.hset('tollgate:{keys}:store', { format: later, epoch })
   })
 })
 
@@ -177,7 +183,7 @@ t.test('and one whose Cluster does', async (t) => {
   const { nodes, clients } = await startCluster(t)
   const store = `redis: { cluster: [ ${nodes.map((node) => `"${node}"`).join()} ] }`
   await refusesLater(t, store, clients, async () => {
-    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: '5', epoch })
+    const set = (client: Redis) => client.hset('tollgate:{keys}:store', { format: later, epoch })
     await Promise.any(clients.map(set))
   })
 })

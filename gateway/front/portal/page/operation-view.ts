@@ -76,13 +76,26 @@ function contentOf(
   const isLeaving = leavingText(terms, operation) !== undefined
   const deprecation = deprecationOf(terms, method, path)
   return {
-    about: [prose(description), isLeaving && deprecationText(deprecation), cost && costText(cost)],
+    about: [
+      prose(description),
+      isLeaving && deprecationText(deprecation),
+      cost && costText(cost),
+      scopesText(cost?.scopes?.[method]),
+    ],
     reference: [
       parametersView(openapi, parameters),
       bodyView(openapi, body),
       answersView(openapi, operation),
     ],
   }
+}
+
+/** The scopes that a key needs for it. */
+function scopesText(scopes: readonly string[] | undefined): Child {
+  return (
+    scopes &&
+    html`<p>Needs the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}.</p>`
+  )
 }
 
 /** What an operation costs, unless it is one point, as the page says of all others. */

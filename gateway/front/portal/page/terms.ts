@@ -1,8 +1,8 @@
 import { costText } from '../../http/page/format.ts'
 import type { Terms } from '../terms.ts'
 
-/** Points, with the most if the answer tells the cost. */
-export type Cost = Pick<Terms['routes'][number], 'cost' | 'atMost'>
+/** Points, with the most if the answer tells the cost, and the scopes that each method needs. */
+export type Cost = Pick<Terms['routes'][number], 'cost' | 'atMost' | 'scopes'>
 
 export type Deprecation = Terms['deprecations'][number]
 

@@ -2,7 +2,7 @@ import { openSqlite, type Database } from '../../../../shared/sqlite.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 19
+export const format = 20
 
 const tables = `
   CREATE TABLE keys (

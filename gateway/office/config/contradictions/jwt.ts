@@ -2,6 +2,7 @@ import { keysFrom } from '../../../front/jwt/key-set.ts'
 import { defaultPrefix } from '../../../front/jwt/settings.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
+import { plainName } from '../../../front/forwarding/withheld-headers.ts'
 import { outgoingRemarks } from './addresses.ts'
 import {
   list,
@@ -16,6 +17,13 @@ import {
 
 const mostClaims = 10
 
+/** The ends of headers about callers that are Tollgate's own. */
+const reserved = new Set(
+  'id plan account reference name scopes key address ticket'
+    .split(' ')
+    .map((end) => `x-caller-${end}`),
+)
+
 /** Each issuer is named once, has keys that can be had, accounts of its own, and plans that are there. */
 export function* jwtRemarks(
   file: Section,
@@ -26,7 +34,16 @@ export function* jwtRemarks(
   const prefixes: (string | undefined)[] = []
   for (const [i, entry] of list(file['jwt']).entries()) {
     const at: Path = ['jwt', i]
-    const { issuer: written, audience, claims, keys, allow, plan, account } = section(entry)
+    const {
+      issuer: written,
+      audience,
+      claims,
+      keys,
+      allow,
+      plan,
+      account,
+      forward,
+    } = section(entry)
     const issuer = text(written)
     const earlier = issuer === undefined ? undefined : seen.get(issuer)
     if (earlier !== undefined) yield mistake([...at, 'issuer'], `is that of jwt[${earlier}]`)
@@ -44,6 +61,7 @@ export function* jwtRemarks(
       }
       yield* outgoingRemarks(outgoing, quote)
     } else if (source !== undefined && files) yield* fileRemarks([...at, 'keys'], source, files)
+    yield* forwardRemarks([...at, 'forward'], section(forward))
     const prefix = prefixOf(issuer, section(account))
     const other = prefixes.findIndex((each) => overlap(each, prefix))
     if (other >= 0) {
@@ -65,6 +83,22 @@ function* claimRemarks(at: Path, audience: unknown, claims: unknown): Generator<
   } else if (audience === 'none' && claims === undefined) {
     const sentence = 'is none, which needs claims, such as claims: { client_id: 4nb1 }'
     yield mistake([...at, 'audience'], `${sentence}: else tokens for other APIs get in`)
+  }
+}
+
+/** Claims go on in headers that nothing else has, whichever way a backend spells them. */
+function* forwardRemarks(at: Path, forward: Section): Generator<Remark> {
+  const headers = Object.keys(forward)
+  if (headers.length > mostClaims) {
+    yield mistake(at, `has ${headers.length} headers; at most ${mostClaims} are allowed`)
+  }
+  const seen = new Map<string, string>()
+  for (const header of headers) {
+    const spelled = plainName(header)
+    const other = seen.get(spelled)
+    if (reserved.has(spelled)) yield mistake([...at, header], 'is a header of Tollgate’s own')
+    else if (other !== undefined) yield mistake([...at, header], `is ${other} for some backends`)
+    seen.set(spelled, header)
   }
 }
 

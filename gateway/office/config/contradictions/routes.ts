@@ -35,6 +35,7 @@ export function* routeRemarks(
     }
   }
   yield* methodRemarks(entries, quote)
+  yield* scopeRemarks(file, entries)
   yield* restRemarks(entries, quote)
 }
 
@@ -69,6 +70,25 @@ function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator
       }
     }
     for (const method of withHead(methods)) entryByMethod.set(`${method} ${shape}`, i)
+  }
+}
+
+/** Scopes by method name each method that their entry forwards, and no other. */
+function* scopeRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
+  for (const [i, route] of list(file['routes']).entries()) {
+    const { scopes } = section(route)
+    const { own = [], isOpen = true } = entries[i] ?? {}
+    const named = Array.isArray(scopes) ? [] : Object.keys(section(scopes))
+    if (named.length === 0 || isOpen) continue
+    const setting = ['routes', i, 'scopes'] as const
+    const unnamed = own.find((each) => !withHead(named).includes(each))
+    if (unnamed !== undefined && !named.includes('*')) {
+      yield mistake(setting, `names no scopes for ${unnamed}: name it, or '*' for all others`)
+    }
+    for (const method of named) {
+      if (method === '*' || own.includes(method)) continue
+      yield mistake([...setting, method], `is a method that this entry doesn’t forward: ${method}`)
+    }
   }
 }
 

@@ -23,6 +23,12 @@ const claims = Type.Record(
   { expected: 'claims by name or JSON pointer, each with its text', minProperties: 1 },
 )
 
+const forward = Type.Record(
+  Type.String({ pattern: '^[Xx]-[Cc][Aa][Ll][Ll][Ee][Rr]-[A-Za-z\\d][A-Za-z\\d-]{0,63}$' }),
+  claim,
+  { expected: 'claims by header, such as { X-Caller-Tenant: /org/id }', minProperties: 1 },
+)
+
 const byClaim = section({
   claim: required(
     claim,
@@ -98,6 +104,14 @@ export const jwt = Type.Array(
       'The claim with the account of the caller; without it, callers have no account.',
     ),
     plan: required(plan, 'The plan of its callers.'),
+    scopes: optional(
+      claim,
+      'The claim with the scopes of its tokens, a text with spaces between them or a list; without it `scope`, else `scp`.',
+    ),
+    forward: optional(
+      forward,
+      'Claims that the backend gets, by header: `X-Caller-Tenant: /org/id`. At most ten.',
+    ),
     maxCallers: optional(
       count,
       'The most callers of this issuer that have a record; more get 503.',

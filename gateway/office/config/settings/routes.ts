@@ -2,6 +2,7 @@ import { pointerPattern } from '../../../../shared/pointer.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { sizeFrom, sizePattern } from '../../../../shared/units.ts'
 import { mostCost } from '../../../front/limits/answer-cost.ts'
+import { mostScopes, scopePattern } from '../../../front/keys/scopes.ts'
 import { optional, required, section } from './setting.ts'
 import {
   instant,
@@ -44,6 +45,23 @@ const answerCost = section({
   ),
 })
 const size = readBy(sizeFrom, sizePattern, 'a size such as 64KiB or 1MiB')
+const scopeList = Type.Array(spelled(scopePattern, 'a scope such as pets:write'), {
+  maxItems: mostScopes,
+  expected: `a list of at most ${mostScopes} scopes`,
+})
+const scopes = Type.Union(
+  [
+    scopeList,
+    Type.Record(Type.String({ pattern: '^(?:[A-Z-]+|\\*)$' }), scopeList, {
+      expected: 'lists of scopes by method',
+      minProperties: 1,
+    }),
+  ],
+  {
+    expected:
+      "a list of scopes without spaces, such as [pets:write], or { GET: [pets:read], '*': [pets:write] }",
+  },
+)
 const operation = spelled(operationPattern, 'a method and a path, such as GET /v1/pets/{petId}')
 // It goes into a `Link` header, in which an angle bracket would end it.
 const link = spelled('^[^\\s<>"]+$', 'a path or a URL without spaces')
@@ -70,6 +88,10 @@ export const routes = Type.Array(
     methods: optional(
       methods,
       'The methods to forward. Without it: those of GET, HEAD, QUERY, POST, PUT, PATCH, DELETE and OPTIONS that no other entry of the path names.',
+    ),
+    scopes: optional(
+      scopes,
+      'The scopes that a request needs, all of them; or by method, `*` for the rest. HEAD goes with GET unless it is named.',
     ),
     rewrite: optional(
       prefix,

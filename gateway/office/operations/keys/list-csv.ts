@@ -27,6 +27,7 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
     ...limits,
     'note',
     'reference',
+    'scopes',
   ]
   yield* csvPieces(names, each, (inUse) => {
     const key: Partial<KeyView> = view(inUse)
@@ -44,6 +45,7 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
       ...own,
       key.note ?? '',
       key.reference ?? '',
+      key.scopes?.join(' ') ?? '',
     ]
   })
 }

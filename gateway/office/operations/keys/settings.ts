@@ -60,6 +60,13 @@ const addresses = {
   many: true,
   help: 'allow this address or CIDR range only',
 } as const
+const scopes = {
+  kind: anyText,
+  value: 'SCOPE',
+  option: 'scope',
+  many: true,
+  help: 'give it this scope; without any, it has all',
+} as const
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
@@ -106,6 +113,7 @@ export const newKey = {
   methods,
   paths,
   addresses,
+  scopes,
   note,
   test,
 } as const
@@ -135,6 +143,7 @@ export const keyChange = {
   methods: { ...methods, takeAway: 'all methods again' },
   paths: { ...paths, takeAway: 'all paths again' },
   addresses: { ...addresses, takeAway: 'all addresses again' },
+  scopes: { ...scopes, takeAway: 'all scopes again' },
   note: { ...note, takeAway: 'remove its note' },
 } as const
 
@@ -169,8 +178,9 @@ type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 
 /** The settings of a key from given parameters; `null` takes a setting away. */
 export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
-  const { expiresAt, plan, name, account, reference, methods, paths, addresses, note } = values
-  const others = { plan, name, account, reference, methods, paths, addresses, note }
+  const { expiresAt, plan, name, account, reference, note } = values
+  const { methods, paths, addresses, scopes } = values
+  const others = { plan, name, account, reference, note, methods, paths, addresses, scopes }
   const limits = givenMembers(limitsIn(values))
   const cap = givenMembers(capIn(values))
   return {

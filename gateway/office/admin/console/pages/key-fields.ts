@@ -42,6 +42,7 @@ const lists = [
   ['methods', 'Methods', 'GET HEAD'],
   ['paths', 'Paths', '/v1/pets /v1/pets/*'],
   ['addresses', 'Addresses', '203.0.113.7 10.0.0.0/8'],
+  ['scopes', 'Scopes', 'pets:read pets:write'],
 ] as const
 
 const restrictions: Child = html`

@@ -80,7 +80,8 @@ function factsOf(details: KeyDetails): Child {
     oldToken,
     standing,
   } = details
-  const only = [...(details.methods ?? []), ...(details.paths ?? []), ...(details.addresses ?? [])]
+  const { methods = [], paths = [], addresses = [], scopes = [] } = details
+  const only = [...methods, ...paths, ...addresses, ...scopes]
   const { until, afterwards, limits, cap = {} } = details
   return facts([
     ['Id', html`<code>${id}</code>`],
