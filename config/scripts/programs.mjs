@@ -35,6 +35,8 @@ const programs = {
   // An unpacked shell doesn't find its own functions: `UNPACKED` in its environment says where they are.
   zsh: { packages: ['zsh', 'zsh-common'], file: 'bin/zsh' },
   fish: { packages: ['fish', 'fish-common', 'libpcre2-32-0'], file: 'usr/bin/fish' },
+  // Its packages have the version in their names. It finds its own sources beside its file.
+  go: { packages: ['golang-go'], withDependencies: true, file: 'usr/lib/go/bin/go' },
 }
 
 /**
@@ -65,10 +67,10 @@ export async function findRedis() {
 }
 
 async function foundOrFetched(name) {
-  const { paths = [name], packages, file, folder = name } = programs[name] ?? {}
+  const { paths = [name], packages, file, folder = name, ...options } = programs[name] ?? {}
   const found = process.env[variableOf(name)] || findOnPath(paths, '/usr/sbin')
   if (found || !packages) return found
-  const target = await unpackDebian(folder, packages)
+  const target = await unpackDebian(folder, packages, options)
   const binary = join(target, name)
   if (!existsSync(binary)) symlinkSync(file, binary)
   const wrapper = join(root, '.cache', folder, name)

@@ -42,3 +42,9 @@ export function blocks(text: string, language: string): string[] {
     ([, code = '']) => code,
   )
 }
+
+/** The files that a page shows, by the names in their first lines. */
+export function shownFiles(page: string): Record<string, string> {
+  const files = textOf(page).matchAll(/^```\w+\n((?:\/\/|#) (\S+)\n.*?)^```/gms)
+  return Object.fromEntries([...files].map(([, code = '', name = '']) => [name, code]))
+}

@@ -15,7 +15,7 @@ export function othersOf({ input, signature }: Signatures): Signatures {
   if (!inputs || !signatures) return { input: '', signature: '' }
   const names = new Set([
     signatureLabel,
-    ...inputs.filter(({ text }) => ours.test(text)).map(({ name }) => name),
+    ...[...inputs, ...signatures].filter(({ text }) => ours.test(text)).map(({ name }) => name),
   ])
   const isMeant = (members: readonly DictionaryMember[]) =>
     members.some(({ name }) => names.has(name))

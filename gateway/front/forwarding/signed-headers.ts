@@ -56,12 +56,16 @@ function digestFor(given: IncomingHttpHeaders, body: Body): string | undefined {
 function withholdOurs(headers: string[], given: IncomingHttpHeaders, withheld: () => void): void {
   const [input, signature] = [fieldOf(given, 'signature-input'), fieldOf(given, 'signature')]
   const others = othersOf({ input, signature })
-  if (others.input === input && others.signature === signature) return
-  withheld()
-  dropHeader(headers, 'signature-input')
-  dropHeader(headers, 'signature')
-  if (others.input !== '') headers.push('signature-input', others.input)
-  if (others.signature !== '') headers.push('signature', others.signature)
+  if (others.input !== input || others.signature !== signature) withheld()
+  for (const [name, field, left] of [
+    ['signature-input', input, others.input],
+    ['signature', signature, others.signature],
+  ] as const) {
+    // An empty line before ours would make both together a list that can't be read.
+    if (left === field && left !== '') continue
+    dropHeader(headers, name)
+    if (left !== '') headers.push(name, left)
+  }
 }
 
 /** A field as one text, without spaces at its ends; empty without it. */

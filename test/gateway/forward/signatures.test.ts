@@ -79,6 +79,8 @@ t.test('a caller’s own signatures go on, but for those that could be ours', as
   ])
   const two = await own(...both(`a=${input},  b=${input}`, `a=${signature},b=${signature}`))
   t.strictSame(two, [`a=${input},  b=${input}`, `a=${signature},b=${signature}`], 'byte for byte')
+  for (const empty of ['Signature:', 'Signature-Input: \t', 'Signature:\r\nSignature-Input:'])
+    t.strictSame(await own(empty), ['', ''], 'an empty one spoils none of the gateway’s')
   const withheld = gateway.app.front.meters
   t.equal(withheld.signaturesWithheld, 0)
   let count = 0
@@ -93,6 +95,7 @@ t.test('a caller’s own signatures go on, but for those that could be ours', as
       [`b=${input}`, `b=${signature}`],
     ],
     [both(`a=${input}; tag="tollgate"`, `a=${signature}`), ['', '']],
+    [both(`a=${input}`, `a=${signature};tag="tollgate"`), ['', '']],
     [['Signature: keyId="a",algorithm="hs2019",signature="x"'], ['', '']],
     [both('a=(', `a=${signature}`), ['', '']],
     [both(`a=${input}`, 'a=(('), ['', '']],

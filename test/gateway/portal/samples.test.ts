@@ -12,6 +12,7 @@ import {
   samples,
   type Language,
 } from '../../../gateway/front/portal/page/samples/samples.ts'
+import { go, goEnvironment } from '../../support/go.ts'
 import { seeded } from '../../support/seeded.ts'
 import { folderOf } from '../../support/folder.ts'
 
@@ -22,7 +23,7 @@ const runners: Readonly<Record<Language, readonly [ending: string, ...command: s
   curl: ['.sh', 'sh'],
   JavaScript: ['.mjs', process.execPath],
   Python: ['.py', 'python3'],
-  Go: ['.go', 'go', 'run'],
+  Go: ['.go', go, 'run'],
 }
 
 type Arrived = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & Readonly<{ body: string }>
@@ -47,7 +48,7 @@ async function run(t: Test, language: Language, call: Call): Promise<string> {
   const [ending, program = '', ...options] = runners[language]
   const file = join(folderOf(t), `sample${ending}`)
   writeFileSync(file, samples[language](call))
-  const child = spawn(program, [...options, file], { env: { ...process.env, KEY: token } })
+  const child = spawn(program, [...options, file], { env: { ...goEnvironment, KEY: token } })
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
   return language === 'curl' ? output : output + errors
 }
