@@ -28,7 +28,8 @@ export function forwardedOf(
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
   const isList = Array.isArray(value) && value.every(isWord)
   return isList ? value.join(' ') : undefined
 }
@@ -42,5 +43,5 @@ export function scopesOf({ scopes }: JwtSettings, claims: Claims): readonly stri
   const value = (scopes ? memberAt(claims, scopes) : (claims['scope'] ?? claims['scp'])) ?? ''
   if (typeof value === 'string') return value.split(' ').filter((each) => each !== '')
   const isList = Array.isArray(value) && value.every((each) => typeof each === 'string')
-  return isList ? (value as readonly string[]) : 'malformed'
+  return isList ? value : 'malformed'
 }
