@@ -128,10 +128,10 @@ const bodyOf = (text: string): Blocks => {
 }
 
 const costIn = (type: string) => (text: string) => {
-  const path = ['usage', 'total_tokens']
-  const body = new BodyCost({ 'content-type': type }, { path, times: 1 })
+  const paths = [['usage', 'total_tokens']]
+  const body = new BodyCost({ 'content-type': type }, [{ paths, millionths: 1e6 }])
   const bytes = Buffer.from(text)
-  for (let i = 0; i < bytes.length; i += 16_384) body.add(bytes.subarray(i, i + 16_384))
+  for (let i = 0; i < bytes.length; i += 16_384) body.add(bytes.subarray(i, i + 16_384), true)
   return body.told
 }
 
