@@ -463,5 +463,5 @@ export const others: Readonly<Record<string, string>> = {
     shared/pretty.ts shared/sqlite.ts`,
   'ids, by one kind of characters from the first on': `${http}/request-ids.ts`,
   'what stores hold': `${front}/keys/last-use-store.ts ${front}/limits/past-points.ts`,
-  'a few characters, after a look at their number': `${front}/counts/refusal-block.ts ${front}/portal/usage.ts shared/int64.ts`,
+  'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts`,
 }

@@ -68,7 +68,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   ban: (refusal) =>
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
-  share: ({ upstream, shareTaken: { underWay, share } }) =>
+  share: ({ upstream, shareTaken: { underWay, share } = { underWay: 0, share: 0 } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests in flight, and its share was ${share}.`,
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
