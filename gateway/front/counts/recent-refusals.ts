@@ -32,8 +32,9 @@ export class RecentRefusals {
   /** Keeps one answer, in place of the oldest ones if there are too many. */
   keep(ended: EndedBadly): void {
     const place = placeOf(this.#latest++)
-    if (place.of === 0) this.#chunks[place.chunk] = new KeptChunk()
-    this.#chunks[place.chunk]?.add(keptRefusal(ended))
+    const chunk = (this.#chunks[place.chunk] ??= new KeptChunk())
+    if (place.of === 0) chunk.clear()
+    chunk.add(keptRefusal(ended))
   }
 
   /** The latest answers with an id, the newest first. */

@@ -27,19 +27,20 @@ export class KeptChunk {
     const text = JSON.stringify(answer)
     const start = this.#startOf(this.#count)
     const end = start + Buffer.byteLength(text)
-    if (end > this.#bytes.length) this.#moveTo(2 * end, start)
+    if (end > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(2 * end)
+      this.#bytes.copy(grown, 0, 0, start)
+      this.#bytes = grown
+    }
     this.#bytes.write(text, start)
     this.#ends[this.#count] = end
     this.#hashes[this.#count] = hashOf(answer.id)
     this.#times[this.#count++] = answer.atMs
-    if (this.#count === chunkSize) this.#moveTo(end, end)
   }
 
-  /** Moves the bytes that are used to a place of their size, or with room for more. */
-  #moveTo(size: number, used: number): void {
-    const moved = Buffer.allocUnsafeSlow(size)
-    this.#bytes.copy(moved, 0, 0, used)
-    this.#bytes = moved
+  /** Forgets its answers: later ones take their bytes. */
+  clear(): void {
+    this.#count = 0
   }
 
   hashAt(place: number): number | undefined {
