@@ -453,7 +453,7 @@ export const others: Readonly<Record<string, string>> = {
     ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts
     ${front}/forwarding/target-url.ts ${front}/guarded-routes.ts ${http}/key-header.ts ${http}/networks.ts
     ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/own-document.ts
-    ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
+    ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/origins.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
     ${front}/limits/limit-settings.ts ${front}/routes.ts ${front}/traces/spans-of.ts shared/serve.ts
     shared/spans/collector.ts shared/spans/open.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,
   'what operators send after they were known':

@@ -60,6 +60,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
   path: (refusal) => `The key ${nameOf(refusal)} is restricted to other paths.`,
   address: (refusal) => `The key ${nameOf(refusal)} is restricted to other addresses.`,
+  origin: (refusal) => `The key ${nameOf(refusal)} is restricted to pages of other origins.`,
   scope: ({ needs = [], has = '', ...refusal }) =>
     `The route needs ${needs.join(' and ')}; the key ${nameOf(refusal)} has ${has.split(' ').join(', ') || 'no scope'}.`,
   cost: (refusal) =>
