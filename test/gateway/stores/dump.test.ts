@@ -1,5 +1,5 @@
 import { withUsed } from '../../support/counters.ts'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { backupFile } from '../../../gateway/front/stores/embedded/backup.ts'
@@ -11,7 +11,11 @@ import {
 } from '../../../gateway/office/operations/store/transfer.ts'
 import type { StoreSettings } from '../../../gateway/front/config/config.ts'
 import { dayMs } from '../../../shared/windows.ts'
+import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { newKey } from '../../contracts/keys.ts'
+import { runCommand } from '../../support/command.ts'
+import { configFor } from '../../support/gateway.ts'
+import { json } from '../../support/http.ts'
 import {
   bans,
   contextOf,
@@ -264,6 +268,53 @@ t.test(
     t.equal(await client.exists('days:{audit}:loaded', '{days:audit}:loaded'), 0)
   },
 )
+
+t.test('the command prints a dump, or writes it and says so', async (t) => {
+  const folder = folderOf(t)
+  const file = join(folder, 'gateway.db')
+  const { stores, keys } = await filled(t, storeAt(file))
+  await stores.close()
+  const config = join(folder, 'gateway.yaml')
+  writeFileSync(config, configFor('http://127.0.0.1:1', `file: ${file}`))
+  const run = (...args: string[]) => runCommand(['store', ...args, '--config', config], {})
+  const behindFirst = (text: string) => text.slice(text.indexOf('\n'))
+  const expected = behindFirst(await dumpText(storeAt(file)))
+  for (const more of [[], ['--json']]) {
+    const { code, stdout } = await run('dump', ...more)
+    t.equal(code, 0)
+    t.equal(behindFirst(stdout), expected)
+  }
+  const database = openGatewayFile(file)
+  database.prepare("UPDATE keys SET record = '{' WHERE id = ?").run(keys[0]?.id)
+  database.close()
+  const to = join(folder, 'some.dump')
+  t.match(await run('dump', '--to', to), {
+    code: 0,
+    out: /gateway\.db is dumped in .*some\.dump: 0\.0 MiB\.\n.*1 damaged keys or quotas were left out/,
+  })
+  t.match(await run('load', to), { code: 1, out: /isn't empty: it has 6 keys \(/ })
+  const other = join(folder, 'other.yaml')
+  writeFileSync(other, configFor('http://127.0.0.1:1', `file: ${join(folder, 'other.db')}`))
+  const loaded = await runCommand(['store', 'load', to, '--json', '--config', other], {})
+  const { keys: count, quotas, lastUses } = json(loaded.stdout)
+  t.strictSame({ count, quotas, lastUses }, { count: 5, quotas: 3, lastUses: 0 })
+})
+
+t.test('a quota that was only granted something, or only banned, is in a dump', async (t) => {
+  const folder = folderOf(t)
+  for (const settings of [storeAt({ url }, 'granted:'), storeAt(join(folder, 'granted.db'))]) {
+    const { quota, close } = await open(t, settings)
+    await quota.grant('key:granted', { perDay: 5, by: 'me' })
+    await quota.ban('key:banned', 'banned', Date.now() + 60_000)
+    await quota.setMonthFrom('key:month', 9)
+    await close()
+    const rows = await dump(settings)
+    t.strictSame(
+      rows.map((row) => (JSON.parse(row) as { quota: string }).quota),
+      ['key:banned', 'key:granted', 'key:month'],
+    )
+  }
+})
 
 t.test('a dump that a file can’t take in is not there', async (t) => {
   const folder = folderOf(t, { 'old.dump': 'old' })

@@ -1,5 +1,7 @@
 import type { Clock } from '../../../../shared/clock.ts'
+import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
+import type { QuotaState } from '../../limits/quota-state.ts'
 import { damaged, type Found, type ReadStore, type WrittenStore } from '../dump/store.ts'
 import { keepUntil } from '../keep-until.ts'
 import { answerOf } from './answer.ts'
@@ -108,17 +110,25 @@ function quotasIn({ connection, prefix, clock }: RedisLocation): ReadStore['quot
       }
       return [...names]
     },
-    of(names) {
-      const asked = names.map(
-        async (quota): Promise<Found<never> | ReturnType<typeof stateOfHash>> => {
-          const fields = await connection.hgetall(quotaPrefix + quota).catch(() => undefined)
-          const state = fields && stateOfHash(fields)
-          if (!state) return fields && Object.keys(fields).length === 0 ? undefined : damaged
-          return keepUntil(quota, state) > clock() ? state : undefined
-        },
-      )
-      return Promise.all(asked)
-    },
+    of: (names) =>
+      Promise.all(
+        names.map(async (quota) => {
+          const state = await quotaOf(connection, quotaPrefix + quota)
+          const isOver = state && state !== damaged && keepUntil(quota, state) <= clock()
+          return isOver ? undefined : state
+        }),
+      ),
+  }
+}
+
+/** A quota at one moment. */
+async function quotaOf(connection: Connection, hash: string): Promise<Found<QuotaState>> {
+  try {
+    const fields = await answerOf(connection.hgetall(hash))
+    return Object.keys(fields).length > 0 ? (stateOfHash(fields) ?? damaged) : undefined
+  } catch (error) {
+    if (error instanceof StoreDamaged) return damaged
+    throw error
   }
 }
 
@@ -139,9 +149,12 @@ function quotaPutter({ connection, prefix, clock }: RedisLocation): WrittenStore
     // Hashes alone can't be listed: a Cluster spreads them.
     const bans = quotas.flatMap(({ quota, state }) =>
       [...(state.conducts ?? [])].flatMap(([key, { bannedUntilMs }]) =>
-        bannedUntilMs > nowMs ? [bannedUntilMs, JSON.stringify([key, quota])] : [],
+        bannedUntilMs > nowMs ? [[bannedUntilMs, JSON.stringify([key, quota])] as const] : [],
       ),
     )
-    if (bans.length > 0) await answerOf(connection.zadd(`${prefix}bans`, ...bans))
+    for (let start = 0; start < bans.length; start += batchSize) {
+      const some = bans.slice(start, start + batchSize).flat()
+      await answerOf(connection.zadd(`${prefix}bans`, ...some))
+    }
   }
 }
