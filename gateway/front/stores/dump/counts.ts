@@ -3,7 +3,7 @@ import { daysOf, type QuotaDay } from '../../counts/peak-store.ts'
 import { rememberedDays, type Tally } from '../../counts/tally-store.ts'
 import { beginning, type KeyUses } from '../../keys/last-use-store.ts'
 import { entriesOf, type Kind } from './kind.ts'
-import type { CountRow, DocumentRow } from './rows.ts'
+import type { RowOf } from './rows.ts'
 
 /** Lines that are added at a time, as gateways do. */
 const atOnce = 250
@@ -14,12 +14,12 @@ const keysAtOnce = 500
 /** A line of a row: a thing, a time, and its numbers. */
 type Line = readonly [part: string, at: number, ...numbers: number[]]
 
-function countRow(space: string, key: string, lines: readonly Line[]): CountRow {
+function countRow(space: string, key: string, lines: readonly Line[]): RowOf<'counts'> {
   return { shelf: 'counts', space, key, lines: lines.map((line) => [...line]) }
 }
 
 /** The lines of a row, each with so many numbers; `undefined` if one isn't so. */
-function linesOf({ lines }: CountRow, count: number): readonly Line[] | undefined {
+function linesOf({ lines }: RowOf<'counts'>, count: number): readonly Line[] | undefined {
   const areGood = lines.every(
     ([part, ...numbers]) =>
       typeof part === 'string' &&
@@ -35,10 +35,9 @@ function daysUpTo(nowMs: number): readonly [first: number, today: number] {
   return [today - rememberedDays + 1, today]
 }
 
-export const tallies: Kind<CountRow, Tally> = {
-  name: 'usage',
+export const tallies: Kind<'counts', Tally> = {
+  name: 'tallies',
   shelf: 'counts',
-  part: 'tallies',
   atOnce,
 
   async *rows(store, { nowMs }) {
@@ -72,10 +71,9 @@ function byPart([one]: Line, [other]: Line): number {
   return one < other ? -1 : 1
 }
 
-export const peaks: Kind<CountRow, QuotaDay> = {
+export const peaks: Kind<'counts', QuotaDay> = {
   name: 'peaks',
   shelf: 'counts',
-  part: 'peaks',
   atOnce,
 
   async *rows(store, { nowMs }) {
@@ -115,38 +113,18 @@ function linesOfDay({ day, most, refused }: QuotaDay): Line[] {
   return recorded.map(([name, points]) => [name, day, points, refused[name] ?? 0])
 }
 
-export const usesSince: Kind<DocumentRow, number> = {
-  name: undefined,
-  shelf: 'documents',
-  part: 'uses',
-
-  async *rows(store) {
-    const since = await store.lastUses.since()
-    if (since === undefined) return
-    yield [{ shelf: 'documents', folder: 'uses', name: 'since', texts: [String(since)] }]
-  },
-
-  itemsIn({ name, texts: [text = ''] }) {
-    const since = Number(text)
-    return name === 'since' && String(since) === text && since >= 0 ? [since] : undefined
-  },
-
-  put: (store, times) =>
-    store.putUses(times.map((ms) => [beginning.key, new Map([[beginning.mark, ms]])])),
-}
-
-export const lastUses: Kind<CountRow, readonly [key: string, uses: KeyUses]> = {
-  name: 'lastUses',
+export const lastUses: Kind<'counts', readonly [key: string, uses: KeyUses]> = {
+  name: 'uses',
   shelf: 'counts',
-  part: 'uses',
   atOnce,
 
   async *rows(store, reading) {
+    const since = await store.lastUses.since()
+    if (since !== undefined) yield [countRow('uses', beginning.key, [[beginning.mark, 0, since]])]
     // Damaged keys are counted where keys are read.
     for await (const keys of entriesOf(store.keys, { ...reading })) {
-      const ids = keys.map(([id]) => id)
-      const all = await store.lastUses.of(ids)
-      yield ids.flatMap((id, i) => {
+      const all = await store.lastUses.of(keys.map(([id]) => id))
+      yield keys.flatMap(([id], i) => {
         const uses = [...(all[i] ?? [])].map(([mark, atMs]): Line => [mark, 0, atMs])
         return uses.length > 0 ? [countRow('uses', id, uses.sort(byPart))] : []
       })
@@ -155,8 +133,7 @@ export const lastUses: Kind<CountRow, readonly [key: string, uses: KeyUses]> = {
 
   itemsIn(row) {
     const lines = linesOf(row, 1)
-    if (!lines || row.key === beginning.key) return undefined
-    return [[row.key, new Map(lines.map(([mark, , atMs = 0]) => [mark, atMs]))]]
+    return lines && [[row.key, new Map(lines.map(([mark, , atMs = 0]) => [mark, atMs]))]]
   },
 
   put: (store, uses) => store.putUses(uses),

@@ -9,18 +9,16 @@ import {
 import { ledgerDays, type ClosedDay } from '../../records/ledger-store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { hashOfState, stateOfHash } from '../redis/quota-hash.ts'
-import { lastUses, peaks, tallies, usesSince } from './counts.ts'
+import { lastUses, peaks, tallies } from './counts.ts'
 import { entriesOf, type Kind } from './kind.ts'
-import type { DocumentRow, KeyRow, ListRow, QuotaRow } from './rows.ts'
 import type { NamedQuota } from './store.ts'
 
 /** Quotas that are put at a time. */
 const quotasAtOnce = 200
 
-const quotas: Kind<QuotaRow, NamedQuota> = {
+const quotas: Kind<'quotas', NamedQuota> = {
   name: 'quotas',
   shelf: 'quotas',
-  part: '',
   atOnce: quotasAtOnce,
 
   async *rows(store, reading) {
@@ -52,10 +50,9 @@ function byName([one]: readonly [string, string], [other]: readonly [string, str
   return one < other ? -1 : 1
 }
 
-const audit: Kind<ListRow, AuditEntry> = {
+const audit: Kind<'lists', AuditEntry> = {
   name: 'audit',
   shelf: 'lists',
-  part: 'audit',
 
   async *rows(store) {
     for (let cursor = auditStart; ;) {
@@ -74,10 +71,9 @@ const audit: Kind<ListRow, AuditEntry> = {
   put: (store, entries) => store.putAudit(entries.slice(-rememberedEntries)),
 }
 
-const ledger: Kind<DocumentRow, ClosedDay> = {
-  name: 'ledgerDays',
+const ledger: Kind<'documents', ClosedDay> = {
+  name: 'ledger',
   shelf: 'documents',
-  part: 'ledger',
   atOnce: 1,
 
   async *rows(store, { nowMs }) {
@@ -118,10 +114,9 @@ export class TakenKey extends Error {
 }
 
 /** Keys are kept as texts until all rows are good: they take a fraction of the memory. */
-const keys: Kind<KeyRow, string> = {
+const keys: Kind<'keys', string> = {
   name: 'keys',
   shelf: 'keys',
-  part: '',
 
   async *rows(store, reading) {
     for await (const some of entriesOf(store.keys, reading)) {
@@ -147,13 +142,4 @@ const keys: Kind<KeyRow, string> = {
 }
 
 /** All kinds, in the order in which they are dumped and loaded: no key works before its bans and counters are there. */
-export const kinds: readonly Kind[] = [
-  quotas,
-  tallies,
-  peaks,
-  usesSince,
-  lastUses,
-  audit,
-  ledger,
-  keys,
-] as readonly Kind[]
+export const kinds = [quotas, tallies, peaks, lastUses, audit, ledger, keys] as readonly Kind[]

@@ -7,9 +7,6 @@ const mostBytes = 32 * 2 ** 20
 /** Rows that are given at a time. */
 const rowsAtOnce = 1_000
 
-/** A row, and its line in a dump. */
-export type PlacedRow = Readonly<{ row: Row; line: number }>
-
 /** Why a dump is refused, with its line. */
 export class DumpFault extends Error {
   constructor(line: number, why: string) {
@@ -18,19 +15,17 @@ export class DumpFault extends Error {
 }
 
 /** The rows of a dump, some at a time; throws at the first line that can't be one of it, and if its end is missing. */
-export async function* rowsIn(
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<readonly PlacedRow[]> {
+export async function* rowsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Row[]> {
   let line = 0
   let isOver = false
-  let rows: PlacedRow[] = []
+  let rows: Row[] = []
   for await (const text of linesIn(bytes)) {
     line++
     const value = valueOf(text, line)
     if (line === 1) requireHead(value)
     else if (isOver) throw new DumpFault(line, 'something is behind the end')
     else if (isEnd(value, line)) isOver = true
-    else rows.push({ row: rowFrom(value, line), line })
+    else rows.push(rowFrom(value, line))
     if (rows.length < rowsAtOnce) continue
     yield rows
     rows = []

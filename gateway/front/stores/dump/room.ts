@@ -1,11 +1,10 @@
-import { withCommas } from '../../../../shared/commas.ts'
-import { dayMs } from '../../../../shared/windows.ts'
-import { rememberedDays } from '../../counts/tally-store.ts'
-import { ledgerDays } from '../../records/ledger-store.ts'
-import { damaged, type ReadStore } from './store.ts'
+import type { Key } from '../../keys/key.ts'
+import { firstNames } from '../../records/audit-store.ts'
+import { kinds } from './kinds.ts'
+import type { ReadStore } from './store.ts'
 
-/** The keys that a refusal names. */
-const namedKeys = 3
+/** A store that is loaded may have lines of audit; last uses are those of keys. */
+const kindsThatCount = kinds.filter(({ name }) => name !== 'audit' && name !== 'uses')
 
 /** Throws a sentence that says whose a store is, unless it has no keys, quotas, counts and closed days. */
 export async function requireRoom(
@@ -17,59 +16,20 @@ export async function requireRoom(
   if (!mayServe && gateways.length > 0) {
     throw new Error(`a gateway counts in ${store.name}: stop it first. Nothing was written`)
   }
-  const keys = await store.keys.names()
-  const contents = await contentsOf(store, keys, nowMs)
-  if (contents.length === 0) return
-  const serve = gateways.length === 1 ? 'serves' : 'serve'
-  throw new Error(
-    [
-      `${store.name} isn't empty: it has ${contents.join(', ')}`,
-      ...(gateways.length > 0 ? [`, and ${gateways.join(', ')} ${serve} from it`] : []),
-      '. Nothing was written. ',
-      keys.length > 0
-        ? 'Name an empty store; keys alone are added to one in use by tollgate keys import'
-        : 'It has no keys: if a load was broken off there, empty it first',
-    ].join(''),
-  )
-}
-
-async function contentsOf(
-  store: ReadStore,
-  keys: readonly string[],
-  nowMs: number,
-): Promise<string[]> {
-  const today = Math.floor(nowMs / dayMs)
-  const firstDay = today - rememberedDays + 1
-  const quotas = await store.quotas.names()
-  return [
-    ...counted(keys.length, 'key', await someOf(store, keys)),
-    ...counted(quotas.length, 'quota'),
-    ...((await hasAny(store.tallies.list(firstDay, today))) ? ['usage'] : []),
-    ...((await hasAny(store.peaks.list(firstDay, today))) ? ['peaks'] : []),
-    ...((await hasClosed(store, today)) ? ['closed days of the ledger'] : []),
-  ]
-}
-
-/** The names of some keys, by which operators know whose they are. */
-async function someOf({ keys }: ReadStore, ids: readonly string[]): Promise<string> {
-  const some = await keys.of(ids.slice(0, namedKeys))
-  const names = some.flatMap((key) => (key && key !== damaged ? [key.name] : []))
-  const more = ids.length > names.length ? ', …' : ''
-  return names.length > 0 ? ` (${names.join(', ')}${more})` : ''
-}
-
-function counted(count: number, noun: string, more = ''): string[] {
-  return count > 0 ? [`${withCommas(count)} ${noun}${count === 1 ? '' : 's'}${more}`] : []
-}
-
-async function hasAny(items: AsyncIterable<unknown>): Promise<boolean> {
-  for await (const item of items) if (!Array.isArray(item) || item.length > 0) return true
-  return false
-}
-
-async function hasClosed({ ledger }: ReadStore, today: number): Promise<boolean> {
-  for (let day = today - ledgerDays; day < today; day++) {
-    if (await ledger.isClosed(day)) return true
+  const contents: string[] = []
+  const reading = { nowMs, damaged: 0 }
+  for (const kind of kindsThatCount) {
+    for await (const rows of kind.rows(store, reading)) {
+      if (rows.length === 0) continue
+      const keys = rows.flatMap((row) => (row.shelf === 'keys' ? [row.key as Key] : []))
+      contents.push(keys.length > 0 ? `keys (${firstNames(keys).join(', ')} …)` : kind.name)
+      break
+    }
   }
-  return false
+  if (contents.length === 0 && reading.damaged === 0) return
+  const by = gateways.length > 0 ? `, and ${gateways.join(', ')} uses it` : ''
+  throw new Error(
+    `${store.name} isn't empty: it has ${contents.join(', ')}${by}. Nothing was written. Name an empty store, or remove what a ` +
+      'load that was broken off has left; tollgate keys import adds keys to a store in use',
+  )
 }

@@ -4,6 +4,8 @@ import { Type, type Static } from '../../../../shared/schema.ts'
 export const format = 1
 
 const natural = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const text = Type.String()
+const object = Type.Object({})
 
 /** The first line of a dump, of any format. */
 export const headSchema = Type.Object({
@@ -15,49 +17,26 @@ export const headSchema = Type.Object({
 /** The last line; `rows` is the number of those between it and the first one. */
 export const endSchema = Type.Object({ end: Type.Literal(true), rows: natural })
 
-/** The fields of a quota are those of its hash in Redis, which quota.lua describes. */
-const quotaSchema = Type.Object({
-  shelf: Type.Literal('quotas'),
-  quota: Type.String(),
-  fields: Type.Record(Type.String(), Type.String()),
-})
-
-/** Each line of a key is a thing, a time, and its numbers there. */
-const countsSchema = Type.Object({
-  shelf: Type.Literal('counts'),
-  space: Type.String(),
-  key: Type.String(),
-  lines: Type.Array(Type.Array(Type.Union([Type.String(), natural]))),
-})
-
-const listSchema = Type.Object({
-  shelf: Type.Literal('lists'),
-  list: Type.String(),
-  entry: Type.Object({}),
-})
-
-const documentSchema = Type.Object({
-  shelf: Type.Literal('documents'),
-  folder: Type.String(),
-  name: Type.String(),
-  texts: Type.Array(Type.String()),
-})
-
-const keySchema = Type.Object({ shelf: Type.Literal('keys'), key: Type.Object({}) })
-
-export type QuotaRow = Static<typeof quotaSchema>
-export type CountRow = Static<typeof countsSchema>
-export type ListRow = Static<typeof listSchema>
-export type DocumentRow = Static<typeof documentSchema>
-export type KeyRow = Static<typeof keySchema>
-
-export type Row = QuotaRow | CountRow | ListRow | DocumentRow | KeyRow
-
 /** The rows of each shelf. */
-export const schemaOfShelf: ReadonlyMap<unknown, object> = new Map<unknown, object>([
-  ['quotas', quotaSchema],
-  ['counts', countsSchema],
-  ['lists', listSchema],
-  ['documents', documentSchema],
-  ['keys', keySchema],
-])
+const rowOf = {
+  /** The fields are those of a hash in Redis, which quota.lua describes. */
+  quotas: Type.Object({ quota: text, fields: Type.Record(Type.String(), text) }),
+  /** Each line of a key is a thing, a time, and its numbers there. A row without a key is about the whole space. */
+  counts: Type.Object({
+    space: text,
+    key: text,
+    lines: Type.Array(Type.Array(Type.Union([text, natural]))),
+  }),
+  lists: Type.Object({ list: text, entry: object }),
+  documents: Type.Object({ folder: text, name: text, texts: Type.Array(text) }),
+  keys: Type.Object({ key: object }),
+}
+
+export type Shelf = keyof typeof rowOf
+export type RowOf<Name extends Shelf> = Name extends Shelf
+  ? Readonly<{ shelf: Name } & Static<(typeof rowOf)[Name]>>
+  : never
+export type Row = RowOf<Shelf>
+
+/** The schemas by the names that rows have. */
+export const schemaOfShelf: ReadonlyMap<unknown, object> = new Map(Object.entries(rowOf))

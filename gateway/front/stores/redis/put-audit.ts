@@ -1,4 +1,4 @@
-import { auditText, rememberedEntries } from '../../records/audit-store.ts'
+import { auditEntriesFrom, auditText, rememberedEntries } from '../../records/audit-store.ts'
 import type { WrittenStore } from '../dump/store.ts'
 import { answerOf } from './answer.ts'
 import { script, type RedisOptions } from './script.ts'
@@ -6,9 +6,7 @@ import { script, type RedisOptions } from './script.ts'
 /** Lines that are added per call. */
 const batchSize = 200
 
-type Line = Readonly<{ ms: number; number: number; text: string }>
-
-/** Puts lines of an audit among those of Redis, by their time. */
+/** Puts lines of an audit among those of Redis, by their time: a gateway that follows them isn't given older ones than it has read. */
 export function auditPutter(options: RedisOptions): WrittenStore['putAudit'] {
   const { connection, prefix } = options
   const audit = `${prefix}audit`
@@ -17,31 +15,16 @@ export function auditPutter(options: RedisOptions): WrittenStore['putAudit'] {
   const replace = script({ ...options, file: 'audit-replace.lua' }, [audit, newAudit])
   return async (entries) => {
     const own = await answerOf(connection.xrange(audit, '-', '+'))
-    const lines = placed([
-      ...entries.map((entry) => ({ ms: entry.atMs, number: 0, text: auditText(entry) })),
-      ...own.map(([id, fields]) => {
-        const [ms = 0, number = 0] = id.split('-').map(Number)
-        return { ms, number, text: fields[1] ?? '' }
-      }),
-    ])
+    const lines = [...entries, ...own.flatMap(([, fields]) => auditEntriesFrom(fields[1]))]
+      .sort((a, b) => a.atMs - b.atMs)
+      .slice(-rememberedEntries)
     await answerOf(connection.del(newAudit))
     for (let start = 0; start < lines.length; start += batchSize) {
       const added = lines
         .slice(start, start + batchSize)
-        .map(({ ms, number, text }) => connection.xadd(newAudit, `${ms}-${number}`, 'entry', text))
+        .map((entry) => connection.xadd(newAudit, `${entry.atMs}-*`, 'entry', auditText(entry)))
       await answerOf(Promise.all(added))
     }
     await replace(own.at(-1)?.[0] ?? '0-0')
   }
-}
-
-/** Lines with rising ids by their time: a reader that follows the stream isn't given lines older than those it has read. */
-function placed(all: readonly Line[]): Line[] {
-  const lines = [...all].sort((a, b) => a.ms - b.ms || a.number - b.number)
-  let [ms, number] = [0, 0]
-  return lines.slice(-rememberedEntries).map((line) => {
-    const isLater = line.ms > ms || (line.ms === ms && line.number > number)
-    ;[ms, number] = isLater ? [line.ms, line.number] : [ms, number + 1]
-    return { ms, number, text: line.text }
-  })
 }

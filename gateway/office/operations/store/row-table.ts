@@ -5,10 +5,10 @@ import { aligned } from '../table.ts'
 const words = {
   keys: 'keys',
   quotas: 'quotas: counters, bans, grants and past days',
-  usage: 'days of keys with usage',
+  tallies: 'days of keys with usage',
   peaks: 'quotas with their highest use by day',
-  lastUses: 'keys with the time of their last use',
-  ledgerDays: 'closed days of the ledger',
+  uses: 'keys with the time of their last use',
+  ledger: 'closed days of the ledger',
   audit: 'lines of audit',
 } as const
 

@@ -5,7 +5,8 @@ import { dumpOf, rowsOf } from '../../../front/stores/dump/dump.ts'
 import type { Reading } from '../../../front/stores/dump/kind.ts'
 import { load, type Loaded } from '../../../front/stores/dump/load.ts'
 import { openToRead, openToWrite, requireRoomIn } from '../../../front/stores/dump/open.ts'
-import { rowsIn, type PlacedRow } from '../../../front/stores/dump/read.ts'
+import { rowsIn } from '../../../front/stores/dump/read.ts'
+import type { Row } from '../../../front/stores/dump/rows.ts'
 import type { ReadStore } from '../../../front/stores/dump/store.ts'
 import { newFile } from '../../../front/stores/embedded/new-file.ts'
 import { storeName } from '../../../front/stores/store-name.ts'
@@ -30,16 +31,18 @@ export type Copy = Readonly<{
 export type Copied = Loaded & Readonly<{ damaged: number }>
 
 /** Copies a store to one without keys, quotas, counts and closed days. */
-export async function copyStore(context: CommandContext, copy: Copy): Promise<Copied> {
-  const { from, to, isDryRun, isLive } = copy
+export async function copyStore(
+  context: CommandContext,
+  { from, to, isDryRun, isLive }: Copy,
+): Promise<Copied> {
   const source = await openToRead(from, context.clock)
   try {
     if (!isLive) await requireQuiet(source)
     await requireRoomIn(to, context.clock)
     const reading = readingAt(context)
-    const rows = placed(source, reading)
+    const rows = rowsOf(source, reading)
     const loaded = isDryRun
-      ? await load(rows, { goal: undefined, progress: shownIn(context) })
+      ? await load(rows, undefined, context.progress)
       : await loadInto(context, to, rows, { what: 'store.copy', from: source.name })
     return { ...loaded, damaged: reading.damaged }
   } finally {
@@ -51,22 +54,21 @@ export async function copyStore(context: CommandContext, copy: Copy): Promise<Co
 export async function loadDump(context: CommandContext, file: string | undefined): Promise<Loaded> {
   const { store } = context.config
   const bytes = (): ReadStream => createReadStream(file ?? '', file === undefined ? { fd: 0 } : {})
-  if (file !== undefined) await load(rowsIn(bytes()), { goal: undefined })
+  if (file !== undefined) await load(rowsIn(bytes()), undefined)
   await requireRoomIn(store, context.clock)
   const from = file ?? 'standard input'
   return loadInto(context, store, rowsIn(bytes()), { what: 'store.load', from })
 }
 
 async function loadInto(
-  context: CommandContext,
+  { clock, by, progress }: CommandContext,
   to: StoreSettings,
-  rows: AsyncIterable<readonly PlacedRow[]>,
+  rows: AsyncIterable<readonly Row[]>,
   { what, from }: Readonly<{ what: string; from: string }>,
 ): Promise<Loaded> {
-  const { clock, by } = context
   const goal = await openToWrite(to, clock)
   try {
-    const loaded = await load(rows, { goal, progress: shownIn(context) })
+    const loaded = await load(rows, goal, progress)
     const change = { what, subject: storeName(to), before: null, after: { from } }
     await goal.audit.add({ atMs: clock(), by, ...change })
     await goal.finish()
@@ -76,23 +78,14 @@ async function loadInto(
   }
 }
 
-/** The dump of a store in pieces, and what is told of it. */
-export function dumpPieces(
-  context: CommandContext,
+/** The dump of the configuration's store in pieces. */
+export async function* dumpPieces(
+  { config, clock, progress }: CommandContext,
   reading: Reading,
-): AsyncGenerator<string, void> {
-  return withStore(context, (source) =>
-    dumpOf(source, reading, context.progress('rows', undefined)),
-  )
-}
-
-async function* withStore(
-  { config, clock }: CommandContext,
-  piecesOf: (source: ReadStore) => AsyncIterable<string>,
 ): AsyncGenerator<string, void> {
   const source = await openToRead(config.store, clock)
   try {
-    yield* piecesOf(source)
+    yield* dumpOf(source, reading, progress('rows', undefined))
   } finally {
     await source.close()
   }
@@ -124,21 +117,6 @@ export async function writeDump(
 
 export function readingAt({ clock }: CommandContext): Reading {
   return { nowMs: clock(), damaged: 0 }
-}
-
-async function* placed(source: ReadStore, reading: Reading): AsyncGenerator<readonly PlacedRow[]> {
-  for await (const rows of rowsOf(source, reading)) yield rows.map((row) => ({ row, line: 0 }))
-}
-
-/** Shows how many rows of a kind have come. */
-function shownIn({ progress }: CommandContext): (kind: string, done: number) => void {
-  let current = ''
-  let draw: (done: number) => void = () => undefined
-  return (kind, done) => {
-    if (kind !== current) draw = progress(kind, undefined)
-    current = kind
-    draw(done)
-  }
 }
 
 async function requireQuiet(source: ReadStore): Promise<void> {
