@@ -231,13 +231,6 @@ t.test('days that are too old are forgotten', async (t) => {
   )
   const left = await client.ttl('days:{tallies:1}')
   t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
-
-  const today = redisTallies(inRedis, () => 40 * 86_400_000)
-  for (let i = 0; i < 2; i++) await today.raise([{ day: 30, ...tally, count: 5 }])
-  await today.raise([{ day: 30, ...tally, count: 4 }])
-  t.equal(await client.hget('days:{tallies:30}', 'count a x'), '5', 'a copy takes the larger one')
-  const copied = await client.ttl('days:{tallies:30}')
-  t.ok(copied > 80 * 86_400 && copied <= 81 * 86_400, `a copied day no later, after ${copied} s`)
 })
 t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   const settings = { file: '', redis: { url }, prefix: 'many:', whenUnreachable: 'local' } as const

@@ -1,6 +1,6 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { CopiedCounts } from '../copy-days.ts'
+import type { CountStore } from '../../counts/batch.ts'
 import { answerOf } from './answer.ts'
 
 /** Lines that are written in one turn of the loop. */
@@ -9,7 +9,7 @@ const linesAtOnce = 250
 /** The number of remembered batches. Each process adds one at a time, so it can be small. */
 const rememberedBatches = 1_000
 
-/** How the numbers of a line are merged with those of the stored one, by column; in a copy the larger one stays. */
+/** How the numbers of a line are merged with those of the stored one, by column. */
 export type Merging = Readonly<Record<string, 'sum' | 'max' | 'latest'>>
 
 /** The SQL at the end of an INSERT that merges a line so. */
@@ -24,21 +24,20 @@ export type CountSpace<Line> = Readonly<{
   forget: (lines: readonly Line[]) => void
 }>
 
-/** Adds the lines of batches to a file, some at a time, each once; and raises lines to those of another store. */
+/** Adds the lines of batches to a file, some at a time, each once. */
 export function countSpace<Line>(
   database: Database,
   { name, writing, forget }: CountSpace<Line>,
-): CopiedCounts<Line> {
-  const merge = (isCopy: boolean, merging: Merging): string => {
+): CountStore<Line> {
+  const merge = (merging: Merging): string => {
     const all = Object.entries(merging).map(([column, how]) => {
-      if (isCopy || how === 'max') return `"${column}" = max("${column}", excluded."${column}")`
+      if (how === 'max') return `"${column}" = max("${column}", excluded."${column}")`
       const before = how === 'sum' ? `"${column}" + ` : ''
       return `"${column}" = ${before}excluded."${column}"`
     })
     return `ON CONFLICT DO UPDATE SET ${all.join(', ')}`
   }
-  const addLine = writing((merging) => merge(false, merging))
-  const raiseLine = writing((merging) => merge(true, merging))
+  const addLine = writing(merge)
   const note = database.prepare('INSERT OR IGNORE INTO batches (id) VALUES (?)')
   const forgetBatches = database.prepare('DELETE FROM batches WHERE seq <= ?')
   const addSome = database.transaction((id: string, lines: readonly Line[]) => {
@@ -55,11 +54,6 @@ export function countSpace<Line>(
         const some = lines.slice(start, start + linesAtOnce)
         answerOf(() => addSome.immediate(`${name} ${by} ${number} ${start}`, some))
       }
-    },
-
-    raise(lines) {
-      lines.forEach(raiseLine)
-      return Promise.resolve()
     },
   }
 }

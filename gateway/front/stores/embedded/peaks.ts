@@ -8,8 +8,8 @@ import {
   windowOf,
 } from '../../../../shared/windows.ts'
 import { blankDay, placeOf, type PeakStore, type QuotaDay } from '../../counts/peak-store.ts'
+import type { CountStore } from '../../counts/batch.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
-import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
 import { oldRows } from './old-rows.ts'
@@ -30,7 +30,7 @@ type OptionalRow = readonly [id: number, name: string, most: number, refused: nu
  * writes touch the pages of one day only. Quotas have numbers there, because their names are longer than the row. Windows
  * that few quotas have limited are in rows of their own, so that the others take no space for them.
  */
-export function embeddedPeaks(database: Database): PeakStore & CopiedCounts<QuotaDay> {
+export function embeddedPeaks(database: Database): PeakStore {
   const highestId = database.prepare<[], number | null>('SELECT max(id) FROM peakQuotas').pluck()
   const names = database.prepare<[number, number], { id: number; quota: string }>(
     'SELECT id, quota FROM peakQuotas WHERE id BETWEEN ? AND ?',
@@ -100,7 +100,7 @@ function dayReader(database: Database): ReadDay {
   }
 }
 
-function peakSpace(database: Database): CopiedCounts<QuotaDay> {
+function peakSpace(database: Database): CountStore<QuotaDay> {
   const isOld = 'day <= ?'
   const forgetPeaks = oldRows(database, { table: 'peaks', key: 'day, id', isOld })
   const forgetOptional = oldRows(database, { table: 'optionalPeaks', key: 'day, id, name', isOld })

@@ -1,7 +1,6 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { rememberedDays, type Tally, type TallyStore } from '../../counts/tally-store.ts'
-import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
 import { oldRows } from './old-rows.ts'
@@ -9,7 +8,7 @@ import { oldRows } from './old-rows.ts'
 const pageSize = 1_000
 
 /** Tallies in a SQLite file, which several processes may have open. */
-export function embeddedTallies(database: Database): TallyStore & CopiedCounts<Tally> {
+export function embeddedTallies(database: Database): TallyStore {
   const key = 'day, key, what'
   const forgetOld = oldRows(database, { table: 'tallies', key, isOld: 'day <= ?' })
   const page = database.prepare<[number, string, string, number], Tally>(

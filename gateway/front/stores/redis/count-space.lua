@@ -1,15 +1,9 @@
 -- The beginning of scripts that add batches of counts to a hash, each batch once.
 -- KEYS: the hash   ARGV: the gateway, the number of its batch, seconds to keep the hash; then the script's own.
---                  Lines of another store have no gateway: the larger numbers stay, so that a copy may be repeated.
 -- Fields: @<gateway>: the number of its last batch, and the day or hour of that
 local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
-local isCopy = ARGV[1] == ''
-local last = not isCopy and redis.call('HGET', hash, by)
+local last = redis.call('HGET', hash, by)
 if last and number <= tonumber(string.match(last, '^%d+')) then return 0 end
-
-local function sum(one, other)
-  return isCopy and math.max(one, other) or one + other
-end
 
 -- Forgets the batch of another gateway. One that is repeated comes soon, so that its number is needed for a while.
 local function forgetOld(field, value, latest)
@@ -17,7 +11,7 @@ local function forgetOld(field, value, latest)
 end
 
 local function added(latest)
-  if not isCopy then redis.call('HSET', hash, by, ARGV[2] .. ' ' .. string.format('%.0f', latest)) end
+  redis.call('HSET', hash, by, ARGV[2] .. ' ' .. string.format('%.0f', latest))
   redis.call('EXPIRE', hash, ARGV[3])
   return 1
 end

@@ -1,5 +1,4 @@
-import type { CopiedCounts } from '../copy-days.ts'
-import { batchSize, inBatches } from './in-batches.ts'
+import type { CountStore } from '../../counts/batch.ts'
 import { keyedScript, type Argument, type RedisOptions } from './script.ts'
 
 /** A space of counts in Redis, in hashes. */
@@ -7,33 +6,25 @@ export type CountSpace<Line> = Readonly<{
   /** A script that count-space.lua stands before; it merges lines with the stored ones. */
   file: string
   hashOf: (line: Line) => string
-  /** How long a hash is kept after an addition; by its lines, which may be old in a copy. */
-  keepSeconds: (lines: readonly Line[], isCopy: boolean) => number
+  /** How long a hash is kept after an addition. */
+  keepSeconds: number
   /** The script's own arguments for the lines of one hash. */
   argsOf: (lines: readonly Line[]) => readonly Argument[]
 }>
 
-/** Adds batches, each once: all lines of one hash in one step; and raises lines to those of another store. */
+/** Adds batches, each once: all lines of one hash in one step. */
 export function countSpace<Line>(
   { connection, timeoutMs, breaker }: RedisOptions,
   { file, hashOf, keepSeconds, argsOf }: CountSpace<Line>,
-): CopiedCounts<Line> {
+): CountStore<Line> {
   const merge = keyedScript({ connection, timeoutMs, breaker, file })
   return {
     async add({ by, number, lines }) {
       await Promise.all(
         [...grouped(lines, hashOf)].map(([hash, some]) =>
-          merge(hash, by, number, keepSeconds(some, false), ...argsOf(some)),
+          merge(hash, by, number, keepSeconds, ...argsOf(some)),
         ),
       )
-    },
-
-    async raise(lines) {
-      for (const [hash, some] of grouped(lines, hashOf)) {
-        await inBatches(some, batchSize, async (batch) => {
-          await merge(hash, '', '', keepSeconds(batch, true), ...argsOf(batch))
-        })
-      }
     },
   }
 }

@@ -16,7 +16,7 @@ local function merged(part, i, count)
     if j <= count then
       number = math.max(number, stored[j] or 0)
     else
-      number = sum(number, stored[j] or 0)
+      number = number + (stored[j] or 0)
       refused = refused + number
     end
     numbers[j] = string.format('%.0f', number)
@@ -32,7 +32,7 @@ local i = 5
 while i <= #ARGV do
   local day, count = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   latest = math.max(latest, day)
-  -- In a copy, the days of one quota come together.
+  -- In a load, the days of one quota come together.
   if ARGV[i] ~= field then
     keep()
     field = ARGV[i]

@@ -14,7 +14,6 @@ import {
   type QuotaPeaks,
 } from '../../counts/peak-store.ts'
 import { rememberedDays } from '../../counts/tally-store.ts'
-import type { CopiedCounts } from '../copy-days.ts'
 import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
@@ -39,7 +38,7 @@ const ofOptional = optionalWindows.map((window) => partOf(`${window.name} `, [wi
  * Peaks in Redis: quotas in groups, a hash each, and all days of a quota in one text, because a name for each day would
  * take more memory than its numbers: 90 days of 100,000 quotas take 83 MB.
  */
-export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<QuotaDay> {
+export function redisPeaks(options: RedisOptions): PeakStore {
   const { prefix } = options
   const quotasIn = groupReader(options)
 
@@ -47,7 +46,7 @@ export function redisPeaks(options: RedisOptions): PeakStore & CopiedCounts<Quot
     ...countSpace<QuotaDay>(options, {
       file: 'peaks-add.lua',
       hashOf: ({ quota }) => peakHash(prefix, quota),
-      keepSeconds: () => keepSeconds,
+      keepSeconds,
       argsOf: (peaks) => [
         rememberedDays,
         ...[ofRequired, ...ofOptional].flatMap((part) =>

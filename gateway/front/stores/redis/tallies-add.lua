@@ -1,6 +1,7 @@
 -- Adds tallies of one day.
 -- ARGV from the fourth on: the day; then for each tally: name, count and time
 --include count-space.lua
+local function sum(one, other) return one + other end
 local function merge(field, value, merged)
   local before = tonumber(redis.call('HGET', hash, field) or 0)
   redis.call('HSET', hash, field, string.format('%.0f', merged(before, value)))

@@ -5,9 +5,6 @@ import {
   type Tally,
   type TallyStore,
 } from '../../counts/tally-store.ts'
-import type { Clock } from '../../../../shared/clock.ts'
-import { dayMs } from '../../../../shared/windows.ts'
-import type { CopiedCounts } from '../copy-days.ts'
 import { answerOf } from './answer.ts'
 import { countSpace } from './count-space.ts'
 import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
@@ -19,18 +16,14 @@ const keepSeconds = (rememberedDays + 1) * 86_400
 const givenAtOnce = 1_000
 
 /** Tallies in Redis, a hash a day. */
-export function redisTallies(
-  options: RedisOptions,
-  clock: Clock = Date.now,
-): TallyStore & CopiedCounts<Tally> {
+export function redisTallies(options: RedisOptions): TallyStore {
   const { connection, prefix } = options
   const readDay = dayReader(options)
   const hashOf = (day: number): string => talliesName(prefix, day)
   const counts = countSpace<Tally>(options, {
     file: 'tallies-add.lua',
     hashOf: ({ day }) => hashOf(day),
-    keepSeconds: ([{ day = 0 } = {}], isCopy) =>
-      isCopy ? keepSeconds - (Math.floor(clock() / dayMs) - day) * (dayMs / 1_000) : keepSeconds,
+    keepSeconds,
     argsOf: (tallies) => [tallies[0]?.day ?? 0, ...tallies.flatMap(tallyArgs)],
   })
   let newestDay = 0
@@ -109,6 +102,6 @@ function tallyArgs({ key, what, count, lastMs }: Tally): (string | number)[] {
 }
 
 /** The name of the hash of a day. */
-export function talliesName(prefix: string, day: number): string {
+function talliesName(prefix: string, day: number): string {
   return `${prefix}{tallies:${day}}`
 }

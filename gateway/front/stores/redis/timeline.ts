@@ -22,7 +22,7 @@ export function redisTimeline(options: RedisOptions): TimelineStore {
     ...countSpace<RefusedKey>(options, {
       file: 'timeline-add.lua',
       hashOf: ({ key }) => hashOf(key),
-      keepSeconds: () => keepSeconds,
+      keepSeconds,
       argsOf: (refusals) => {
         const latest = Math.max(...refusals.map(({ minute }) => minute))
         const firstHour = Math.floor((latest - keptMinutes) / hourMinutes)
