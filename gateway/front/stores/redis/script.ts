@@ -119,7 +119,11 @@ type Send = (
  *
  * Every decision comes through here: one promise in all costs 5 % less than one for each step.
  */
-export function within(timeouts: AnswerTimeouts, send: Send, breaker?: Breaker): Promise<unknown> {
+export function within(
+  timeouts: Pick<AnswerTimeouts, 'timeoutMs' | 'add'>,
+  send: Send,
+  breaker?: Breaker,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const askedAtMs = breaker?.check() ?? performance.now()
     const answered = (answer: unknown): void => {

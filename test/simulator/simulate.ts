@@ -1,0 +1,95 @@
+import { settle, poll } from './events/gateways.ts'
+import { operate } from './events/operators.ts'
+import { look, request } from './events/requests.ts'
+import { strangers } from './events/strangers.ts'
+import { leap } from './events/times.ts'
+import { trouble } from './events/troubles.ts'
+import { goodWay } from './network.ts'
+import { World, type Happening, type Violation } from './world.ts'
+
+export type Simulated = Readonly<{
+  seed: number
+  /** The steps that were done: fewer than asked for, if an invariant was violated. */
+  steps: number
+  questions: number
+  violation: Violation | undefined
+  /** A hash of all events. */
+  trace: string
+  /** The latest events. */
+  lines: readonly string[]
+}>
+
+/** How often each event happens, beside the others. */
+const events = [
+  [100, request],
+  [4, look],
+  [8, settle],
+  [8, poll],
+  [10, strangers],
+  [4, operate],
+  [8, trouble],
+  [3, leap],
+] as const
+
+/** Once in so many events everything is repaired, and the books are closed. */
+const quietOnceIn = 400
+
+/** How often gateways report at least, and at most, before they have told everything. */
+const [fewestRounds, mostRounds] = [6, 200]
+
+/** Runs a world of a seed for some steps, each an event, or something that arrives or is over. */
+export async function simulate(
+  seed: number,
+  steps: number,
+  happened?: (happening: Happening) => void,
+): Promise<Simulated> {
+  const world = new World(seed, happened)
+  let rounds = 0
+  const plan = (): void => void world.timeline.later(happen, gapMs(world))
+  const happen = (): void => {
+    if (world.draws.onceIn(quietOnceIn)) return repairAll(world)
+    world.draws.weighted(events)(world)
+    plan()
+  }
+  plan()
+  let done = 0
+  while (done < steps && !world.violation) {
+    if (!world.timeline.next()) {
+      // Nothing is under way: it is quiet.
+      const isTold = world.gateways.every(({ offline }) => offline.unsettled().length === 0)
+      if (rounds++ < (isTold ? fewestRounds : mostRounds)) {
+        for (const { quotas } of world.gateways) void quotas.settle()
+      } else {
+        rounds = 0
+        world.look({ what: 'quiet', world })
+        world.trace.note(`${world.timeline.nowMs} quiet`)
+        plan()
+      }
+    }
+    done++
+    await turn()
+  }
+  const { questions, violation, trace } = world
+  for (const gateway of world.gateways) gateway.kill()
+  return { seed, steps: done, questions, violation, trace: trace.hash, lines: trace.lines }
+}
+
+function repairAll(world: World): void {
+  for (const { way } of world.gateways) Object.assign(way, goodWay())
+  world.door.open()
+  world.countFleet()
+}
+
+/** Mostly much happens at once. */
+function gapMs({ draws }: World): number {
+  return draws.weighted([
+    [8, draws.below(4)],
+    [4, draws.below(60)],
+    [1, draws.below(2_000)],
+  ])
+}
+
+/** The end of the turn of the loop: all promises have been gone through by then, in their order. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
