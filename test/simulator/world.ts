@@ -1,4 +1,5 @@
 import { byLimit } from '../../shared/windows.ts'
+import type { Counters } from '../../gateway/front/limits/counters.ts'
 import type { WhenUnreachable } from '../../gateway/front/limits/offline-limiter.ts'
 import type { Decision } from '../../gateway/front/limits/step.ts'
 import { noteLoss } from './books/lost-writes.ts'
@@ -71,8 +72,8 @@ export class World {
       strangers: this.strangerLimits,
       gateways: () => this.fleetSize,
       asks: (gateway, message) => {
-        if (message.kind !== 'decide') return
         this.#askedAtMs.set(message, this.timeline.nowMs)
+        if (message.kind !== 'decide') return
         this.look({ what: 'asked', gateway, quota: message.quota, ask: message.ask })
       },
       takes: (gateway, message, answer) => this.#take(gateway, message, answer),
@@ -173,15 +174,19 @@ export class World {
       const moment = { what: 'learnt', gateway, points: message.points, sums } as const
       this.timeline.later(() => this.look(moment), 0)
     }
-    if (message.kind !== 'decide') return
-    const decision = answer as Decision
+    if (message.kind !== 'decide' && message.kind !== 'adjust') return
+    const { quota } = message
     const askedAtMs = this.#askedAtMs.get(message) ?? 0
-    gateway.book.learn(message.quota, decision, askedAtMs <= this.#lostAtMs)
+    const isUnsure = askedAtMs <= this.#lostAtMs
+    if (message.kind === 'adjust') {
+      return gateway.book.learnFromAdjustment(quota, answer as Counters, isUnsure)
+    }
+    const { seen, bans, bannedUntilMs } = answer as Decision
+    gateway.book.learn(quota, seen, isUnsure)
+    const { key } = message.ask
     // Reports tell a gateway no time.
-    if (message.ask.key !== '') gateway.lagMs = this.timeline.nowMs - askedAtMs
-    if (!decision.bans) return
-    const { quota, ask } = message
-    this.#tellBan({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
+    if (key !== '') gateway.lagMs = this.timeline.nowMs - askedAtMs
+    if (bans) this.#tellBan({ quota, key, untilMs: bannedUntilMs })
   }
 
   #tellLift(): void {

@@ -20,7 +20,7 @@ export class GatewayBook {
   readonly #untold = new Map<string, number>()
 
   /** One that was asked before the store lost writes, and answered afterwards, may tell less than what was known. */
-  learn(quota: string, { seen }: Decision, isUnsure: boolean): void {
+  learn(quota: string, seen: Counters, isUnsure: boolean): void {
     const before = this.#known.get(quota)
     if (before && before.generation > seen.generation) return
     const counts: Counted[] = windows.map((window) => ({ ...countIn(seen, window) }))
@@ -31,6 +31,11 @@ export class GatewayBook {
     const isNewer = !before || before.generation < seen.generation
     const merged = counts.map((count, i) => (isNewer ? count : later(before.counts[i], count)))
     this.#known.set(quota, { generation: seen.generation, counts: merged })
+  }
+
+  /** The answer to an adjustment says something new only of a quota for which the gateway has asked. */
+  learnFromAdjustment(quota: string, present: Counters, isUnsure: boolean): void {
+    if (this.#known.has(quota)) this.learn(quota, present, isUnsure)
   }
 
   /** The points that a window had counted by the answers to this gateway, if counters are of the same window. */

@@ -3,18 +3,28 @@ export type Note = 'first' | 'again' | 'forgotten'
 
 /** Things that count once, by their names. A store that has lost writes may count one again. */
 export class Once {
-  readonly #counted = new Set<string>()
+  /** The day of each. */
+  readonly #counted = new Map<string, number>()
   readonly #lost = new Set<string>()
+  readonly #rememberedDays: number
 
-  note(name: string): Note {
-    if (this.#lost.delete(name)) return 'forgotten'
-    if (this.#counted.has(name)) return 'again'
-    this.#counted.add(name)
-    return 'first'
+  /** After those days a store may have forgotten a thing. */
+  constructor(rememberedDays = Infinity) {
+    this.#rememberedDays = rememberedDays
+  }
+
+  /** Whether it is to be counted, and whether the store may have forgotten that it has. */
+  note(name: string, day: number): Note {
+    const before = this.#counted.get(name)
+    if (before !== undefined && !this.#lost.delete(name) && day - before <= this.#rememberedDays) {
+      return 'again'
+    }
+    this.#counted.set(name, day)
+    return before === undefined ? 'first' : 'forgotten'
   }
 
   /** The store has lost writes: it may have forgotten any of them. */
   forget(): void {
-    for (const name of this.#counted) this.#lost.add(name)
+    for (const name of this.#counted.keys()) this.#lost.add(name)
   }
 }

@@ -11,6 +11,7 @@ import type { Owed, QuotaState } from '../../../gateway/front/limits/quota-state
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 import type { Decision } from '../../../gateway/front/limits/step.ts'
 import type { Message } from '../messages.ts'
+import { madeDays } from '../redis/made-adjustments.ts'
 import { Bans } from './bans.ts'
 import { add, blur, Count } from './count.ts'
 import { LedgerBook } from './ledger-book.ts'
@@ -27,7 +28,8 @@ export class QuotaBook {
   readonly parts = new Map<string, Count>()
   readonly ledger = new LedgerBook()
   readonly bans = new Bans()
-  readonly once = new Once()
+  readonly #adjustments = new Once(madeDays)
+  readonly #reports = new Once()
   readonly quota: string
   monthFrom = 1
   /** When room was made last: by points that came back, a reset, a grant or other limits. */
@@ -71,7 +73,8 @@ export class QuotaBook {
   adjust({ adjustment, admission }: Adjust, nowMs: number): Note {
     const { points, isAnswered } = adjustment
     const { counters, parts, numbered, included } = admission
-    const note = this.once.note(`adjustment ${numbered?.by} ${numbered?.number}`)
+    const today = numberAt(dayWindow, nowMs)
+    const note = this.#adjustments.note(`${numbered?.by} ${numbered?.number}`, today)
     if (points < 0) this.roomAtMs = nowMs
     if (note === 'again') return note
     for (const [count, each] of this.#countsOf(counters, parts)) {
@@ -87,7 +90,7 @@ export class QuotaBook {
 
   report(owed: Owed, nowMs: number): Note {
     this.roomAtMs = nowMs
-    const note = this.once.note(`report ${owed.by} ${owed.number}`)
+    const note = this.#reports.note(`${owed.by} ${owed.number}`, numberAt(dayWindow, nowMs))
     if (note === 'again') return note
     for (const [count, each] of this.#countsOf(owed, owed.parts)) {
       for (const window of windows) {
@@ -138,7 +141,8 @@ export class QuotaBook {
     }
     this.#resetGeneration = state.resetGeneration ?? 0
     this.#grants = state.grants?.each ?? []
-    this.once.forget()
+    this.#adjustments.forget()
+    this.#reports.forget()
     this.#unsure = windows.flatMap((window) =>
       [numberOf(state, window), numberAt(window, nowMs, state.monthFrom)].map(
         (number) => [window, number] as const,

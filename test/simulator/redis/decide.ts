@@ -1,5 +1,5 @@
 import { dayWindow, windows } from '../../../shared/windows.ts'
-import { numberOf, type Counters } from '../../../gateway/front/limits/counters.ts'
+import { copyOf, numberOf, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 import type { QuotaState } from '../../../gateway/front/limits/quota-state.ts'
 import { neededBy, step, type Ask, type Decision } from '../../../gateway/front/limits/step.ts'
@@ -24,10 +24,11 @@ export function decideIn(stored: StoredQuota, ask: Ask, nowMs: number): Decision
     stored.state = state
     return decision
   }
-  const parts = state.parts && partsWith(before, decision)
-  if (isKept) stored.state = { ...state, parts }
-  else stored.state = { ...before, conducts: state.conducts, parts: partsWith(before, decision) }
-  if (isSettled) stored.state.parts = state.parts
+  const parts = partsWith(
+    isSettled ? state.parts : isKept ? state.parts && before.parts : before.parts,
+    decision,
+  )
+  stored.state = isKept ? { ...state, parts } : { ...before, conducts: state.conducts, parts }
   return decision
 }
 
@@ -49,11 +50,11 @@ function hasNewBrief(before: Counters, after: Counters): boolean {
 }
 
 /** The parts of a quota that wasn't counted: those that were healed are written, and others not even begun. */
-function partsWith(before: QuotaState, { parts: asked }: Decision): QuotaState['parts'] {
-  let { parts } = before
+function partsWith(before: QuotaState['parts'], { parts: asked }: Decision): QuotaState['parts'] {
+  let parts = before
   for (const { part, counters } of asked ?? []) {
     if (numberOf(counters, dayWindow) > 0 && hasMore(parts?.get(part.name), counters)) {
-      parts = new Map(parts).set(part.name, counters)
+      parts = new Map(parts).set(part.name, copyOf(counters))
     }
   }
   return parts

@@ -11,10 +11,7 @@ export function newStoredQuota(): StoredQuota {
 
 /** A copy that shares nothing that changes. */
 export function copyOfQuota({ state, made, isMarked }: StoredQuota): StoredQuota {
-  const copies = [...made].map(
-    ([by, { from, numbers }]) => [by, { from, numbers: [...numbers] }] satisfies [string, object],
-  )
-  return { state: copyOfState(state), made: new Map(copies), isMarked }
+  return { state: copyOfState(state), made: new Map(made), isMarked }
 }
 
 export function copyOfState(state: QuotaState): QuotaState {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { dayWindow, numberAt } from '../../../shared/windows.ts'
 import { copyOf } from '../../../gateway/front/limits/counters.ts'
 import { mostGrants, runsAt } from '../../../gateway/front/limits/grants.ts'
 import { adjust } from '../../../gateway/front/limits/quota-state.ts'
@@ -133,7 +134,9 @@ export class SimulatedRedis {
   #adjust({ quota, adjustment, admission }: Extract<Message, { kind: 'adjust' }>): Answer {
     const { state, made } = this.#write(quota)
     const { numbered } = admission
-    if (!numbered || !isMade(made, numbered)) adjust(state, adjustment, admission, this.nowMs)
+    const today = numberAt(dayWindow, this.nowMs)
+    if (!numbered || !isMade(made, numbered, today))
+      adjust(state, adjustment, admission, this.nowMs)
     return copyOf(state)
   }
 
