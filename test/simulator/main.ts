@@ -1,21 +1,17 @@
 import { parseArgs } from 'node:util'
+import { reportOf } from './report.ts'
 import { simulate } from './simulate.ts'
 
-/** `npm run simulate:protocol`: prints one line, and how it went wrong if it did. */
-const { values } = parseArgs({
-  options: { seed: { type: 'string' }, steps: { type: 'string', default: '1000000' } },
-})
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
-const steps = Number(values.steps)
-if (![seed, steps].every((number) => Number.isSafeInteger(number) && number >= 0)) {
-  throw new Error('--seed and --steps are whole numbers')
+/** `npm run simulate:protocol -- --seed 7 --steps 1000000`: one line, or how it went wrong. Without a seed it draws one. */
+const { values } = parseArgs({ options: { seed: { type: 'string' }, steps: { type: 'string' } } })
+const seed = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 2 ** 31)))
+const steps = wholeNumber('steps', values.steps ?? '1000000')
+const { text, status } = reportOf(await simulate(seed, steps))
+process.stdout.write(text)
+process.exitCode = status
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text)
+  process.stderr.write(`--${name} must be a whole number of 10 digits at most, got "${text}"\n`)
+  process.exit(2)
 }
-const { violation, lines, questions, trace, steps: done } = await simulate(seed, steps)
-if (violation) {
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
-  process.stdout.write(`${violation.mistake}\nseed ${seed} step ${done}: ${violation.name}\n`)
-  process.exit(1)
-}
-process.stdout.write(
-  `seed ${seed}: ${done} steps, ${questions} questions, no violation, trace ${trace}\n`,
-)

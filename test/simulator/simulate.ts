@@ -5,7 +5,7 @@ import { strangers } from './events/strangers.ts'
 import { leap } from './events/times.ts'
 import { trouble } from './events/troubles.ts'
 import { goodWay } from './network.ts'
-import { World, type Happening, type Violation } from './world.ts'
+import { World, type Violation, type WorldOptions } from './world.ts'
 
 export type Simulated = Readonly<{
   seed: number
@@ -41,9 +41,9 @@ const [fewestRounds, mostRounds] = [6, 200]
 export async function simulate(
   seed: number,
   steps: number,
-  happened?: (happening: Happening) => void,
+  options: WorldOptions = {},
 ): Promise<Simulated> {
-  const world = new World(seed, happened)
+  const world = new World(seed, options)
   let rounds = 0
   const plan = (): void => void world.timeline.later(happen, gapMs(world))
   const happen = (): void => {

@@ -7,9 +7,9 @@ import { QuotaBook } from './books/quota-book.ts'
 import { drawCustomers, type Customer } from './customers.ts'
 import { Draws } from './draws.ts'
 import { SimulatedGateway } from './gateway/gateway.ts'
-import { invariants } from './invariants/all.ts'
+import { allInvariants } from './invariants/all.ts'
 import type { Answer, Edit, Message } from './messages.ts'
-import type { Moment } from './moment.ts'
+import type { Invariant, Moment } from './moment.ts'
 import { Network } from './network.ts'
 import { SimulatedRedis, type Loss } from './redis/redis.ts'
 import { StoreDoor } from './store-door.ts'
@@ -21,6 +21,13 @@ export type Happening =
   | Readonly<{ what: 'message'; message: Message; answer: Answer; nowMs: number }>
   | Readonly<{ what: 'edit'; edit: Edit; isMade: boolean; nowMs: number }>
   | Readonly<{ what: 'behind' | 'caughtUp' | 'failOver' | 'emptied' }>
+
+export type WorldOptions = Readonly<{
+  /** Hears what happens at the store. */
+  happened?: ((happening: Happening) => void) | undefined
+  /** All of them by default. */
+  invariants?: readonly Invariant[]
+}>
 
 /** A law that doesn't hold. */
 export type Violation = Readonly<{ name: string; mistake: string }>
@@ -43,11 +50,13 @@ export class World {
   violation: Violation | undefined
   readonly happened: ((happening: Happening) => void) | undefined
   readonly #askedAtMs = new WeakMap<Message, number>()
+  readonly #invariants: readonly Invariant[]
   readonly #books = new Map<string, QuotaBook>()
   #born = 0
   #lostAtMs = 0
 
-  constructor(seed: number, happened?: (happening: Happening) => void) {
+  constructor(seed: number, { happened, invariants = allInvariants }: WorldOptions = {}) {
+    this.#invariants = invariants
     this.draws = new Draws(seed)
     // A day in the middle of a month: minutes, days and months end early in some worlds.
     this.timeline = new Timeline(Date.UTC(2026, 5, 14, 23, 58, 0) + this.draws.below(240_000))
@@ -95,7 +104,7 @@ export class World {
 
   /** Looks at the invariants. The first violation ends the simulation. */
   look(moment: Moment): void {
-    for (const { name, mistakeAt } of invariants) {
+    for (const { name, mistakeAt } of this.#invariants) {
       const mistake = this.violation ? undefined : mistakeAt(moment)
       if (mistake === undefined) continue
       const about = 'book' in moment ? `${moment.book.quota}: ` : ''

@@ -13,7 +13,7 @@ import { toldInTheEnd } from './told-in-the-end.ts'
 import { windowsOfTheirTime } from './windows-of-their-time.ts'
 
 /** All laws, in the order in which they are looked at. */
-export const invariants: readonly Invariant[] = [
+export const allInvariants: readonly Invariant[] = [
   windowsOfTheirTime,
   atMostTheLimit,
   roomIsGiven,
