@@ -1,6 +1,7 @@
 import { windows } from '../../shared/windows.ts'
 import { numberOf, usedIn, type Counters } from '../../gateway/front/limits/counters.ts'
 import { neededBy, type Ask, type Decision } from '../../gateway/front/limits/step.ts'
+import type { QuotaPoints } from '../../gateway/front/limits/past-points.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { Connection } from '../../gateway/front/stores/redis/connect.ts'
@@ -37,6 +38,9 @@ export async function replay(
     } else if (happening.what === 'edit') {
       const isMade = await edited(store, happening.edit)
       if (isMade !== happening.isMade) return from(`${JSON.stringify(happening)}, not ${isMade}`)
+    } else if (happening.what === 'ledger') {
+      const difference = await ledgerDifference(store, happening)
+      if (difference) return from(difference)
     } else await copies[happening.what]()
   }
   await store.close()
@@ -59,6 +63,22 @@ async function differenceOf(
   const found = textOfCounters(await store.adjust(quota, adjustment, admission), false)
   const expected = textOfCounters(answer as Counters, false)
   return expected === found ? undefined : `${quota}, adjusted: ${found}, not ${expected}`
+}
+
+/** The ledger of a day, by quotas. */
+async function ledgerDifference(
+  store: QuotaStore,
+  { day, points }: Extract<Happening, { what: 'ledger' }>,
+): Promise<string | undefined> {
+  const found: QuotaPoints[] = []
+  for await (const some of store.points(day)) found.push(...some)
+  const [expectedText, foundText] = [points, found].map((all) =>
+    all
+      .map(({ quota, points, beyond = 0 }) => `${quota} ${points} ${beyond}`)
+      .sort()
+      .join(),
+  )
+  return expectedText === foundText ? undefined : `day ${day}: ${foundText}, not ${expectedText}`
 }
 
 /** All that callers, headers and later questions take from a decision. */

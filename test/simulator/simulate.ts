@@ -37,6 +37,14 @@ const quietOnceIn = 400
 /** How often gateways report at least, and at most, before they have told everything. */
 const [fewestRounds, mostRounds] = [6, 200]
 
+/** How long it takes at most until nothing is under way any more. */
+const longestRepairMs = 600_000
+
+const neverQuiet: Violation = {
+  name: 'in the end everything is over',
+  mistake: `${longestRepairMs} ms after everything was repaired, something is still under way`,
+}
+
 /** Runs a world of a seed for some steps, each an event, or something that arrives or is over. */
 export async function simulate(
   seed: number,
@@ -44,25 +52,30 @@ export async function simulate(
   options: WorldOptions = {},
 ): Promise<Simulated> {
   const world = new World(seed, options)
-  let rounds = 0
-  const plan = (): void => void world.timeline.later(happen, gapMs(world))
+  const { timeline } = world
+  let [rounds, quietByMs] = [0, Infinity]
+  const plan = (): void => void timeline.later(happen, gapMs(world))
   const happen = (): void => {
-    if (world.draws.onceIn(quietOnceIn)) return repairAll(world)
-    world.draws.weighted(events)(world)
-    plan()
+    if (world.draws.onceIn(quietOnceIn)) {
+      // Nothing happens from here on until everything that is under way is over.
+      repairAll(world)
+      quietByMs = timeline.nowMs + longestRepairMs
+    } else {
+      world.draws.weighted(events)(world)
+      plan()
+    }
   }
   plan()
   let done = 0
   while (done < steps && !world.violation) {
-    if (!world.timeline.next()) {
-      // Nothing is under way: it is quiet.
+    if (timeline.nowMs > quietByMs) world.violation = neverQuiet
+    else if (!timeline.next()) {
       const isTold = world.gateways.every(({ offline }) => offline.unsettled().length === 0)
       if (rounds++ < (isTold ? fewestRounds : mostRounds)) {
         for (const { quotas } of world.gateways) void quotas.settle()
       } else {
-        rounds = 0
-        world.look({ what: 'quiet', world })
-        world.trace.note(`${world.timeline.nowMs} quiet`)
+        ;[rounds, quietByMs] = [0, Infinity]
+        world.closeBooks()
         plan()
       }
     }

@@ -1,5 +1,6 @@
-import { byLimit } from '../../shared/windows.ts'
+import { byLimit, dayWindow, numberAt } from '../../shared/windows.ts'
 import type { Counters } from '../../gateway/front/limits/counters.ts'
+import { usedOn, type QuotaPoints } from '../../gateway/front/limits/past-points.ts'
 import type { WhenUnreachable } from '../../gateway/front/limits/offline-limiter.ts'
 import type { Decision } from '../../gateway/front/limits/step.ts'
 import { noteLoss } from './books/lost-writes.ts'
@@ -20,6 +21,7 @@ import { Trace } from './trace.ts'
 export type Happening =
   | Readonly<{ what: 'message'; message: Message; answer: Answer; nowMs: number }>
   | Readonly<{ what: 'edit'; edit: Edit; isMade: boolean; nowMs: number }>
+  | Readonly<{ what: 'ledger'; day: number; points: readonly QuotaPoints[] }>
   | Readonly<{ what: 'behind' | 'caughtUp' | 'failOver' | 'emptied' }>
 
 export type WorldOptions = Readonly<{
@@ -130,6 +132,19 @@ export class World {
     if (edit.kind === 'ban') this.#tellBan(edit)
   }
 
+  /** Everything works, and was given time: the books are closed. */
+  closeBooks(): void {
+    this.look({ what: 'quiet', world: this })
+    this.trace.note(`${this.timeline.nowMs} quiet`)
+    const today = numberAt(dayWindow, this.redis.nowMs)
+    for (let day = today - 2; day <= today; day++) {
+      const points = [...this.redis.quotas].flatMap(([quota, { state }]) =>
+        usedOn(quota, state, day),
+      )
+      this.happened?.({ what: 'ledger', day, points })
+    }
+  }
+
   /** The store has lost writes. */
   noteLosses(losses: readonly Loss[]): void {
     this.#lostAtMs = this.timeline.nowMs
@@ -154,12 +169,12 @@ export class World {
     const isTaken = stored.state.generation !== generation
     if (isTaken) book.blur(stored.state, nowMs)
     if (message.kind === 'adjust') {
-      if (book.adjust(message, nowMs) === 'first') gateway?.book.heardAdjustment(message)
+      if (book.adjust(message, nowMs) === 'first') gateway?.untold.heardAdjustment(message)
       this.trace.note(`${nowMs} ${from} adjusts ${message.quota} by ${message.adjustment.points}`)
     } else {
       const { ask } = message
       if (ask.owed && book.report(ask.owed, nowMs) === 'first') {
-        gateway?.book.heardReport(message.quota, ask.owed)
+        gateway?.untold.heardReport(message.quota, ask.owed)
       }
       const decision = answer as Decision
       this.look({ what: 'decided', book, ask, decision, nowMs })

@@ -1,23 +1,14 @@
-import { dayWindow, shortest, windows, type Window } from '../../../shared/windows.ts'
-import { numberOf, usedIn, type Counters } from '../../../gateway/front/limits/counters.ts'
-import type { PartCounters } from '../../../gateway/front/limits/parts.ts'
-import type { Owed } from '../../../gateway/front/limits/quota-state.ts'
+import { shortest, windows, type Window } from '../../../shared/windows.ts'
+import { numberOf, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
-import type { Decision } from '../../../gateway/front/limits/step.ts'
-import type { Message } from '../messages.ts'
 
 type Counted = { number: number; counted: number }
 type Counts = Readonly<{ generation: number; counts: Counted[] }>
 
-/**
- * What a gateway has learnt from the store, and what it has to tell it: the points that it has let in alone, and what its
- * requests have cost beside what they were admitted with. In the end the store has heard all of it, once.
- */
+/** What a gateway has learnt from the store. */
 export class GatewayBook {
   /** By quota. */
   readonly #known = new Map<string, Counts>()
-  /** By quota or part, and day: the points that the store hasn't heard of. */
-  readonly #untold = new Map<string, number>()
 
   /** One that was asked before the store lost writes, and answered afterwards, may tell less than what was known. */
   learn(quota: string, seen: Counters, isUnsure: boolean): void {
@@ -49,48 +40,6 @@ export class GatewayBook {
   /** Whether answers to this gateway have told of a later reset than counters know. */
   knowsLater(quota: string, { generation }: Counters): boolean {
     return (this.#known.get(quota)?.generation ?? 0) > generation
-  }
-
-  /** Points that the store has to hear of. */
-  owe(quota: string, { seen, parts }: Decision, points: number): void {
-    this.#add(quota, numberOf(seen, dayWindow), points)
-    for (const { part, counters } of parts ?? []) {
-      this.#add(`${quota} ${part.name}`, numberOf(counters, dayWindow), points)
-    }
-  }
-
-  heardReport(quota: string, owed: Owed): void {
-    this.#heard(quota, owed, owed.parts, (counters) => usedIn(counters, dayWindow))
-  }
-
-  heardAdjustment({ quota, adjustment, admission }: Extract<Message, { kind: 'adjust' }>): void {
-    this.#heard(quota, admission.counters, admission.parts, () => adjustment.points)
-  }
-
-  /** The first difference; `undefined` if the store has heard all. */
-  get difference(): string | undefined {
-    for (const [name, points] of this.#untold) {
-      if (points !== 0) return `${points} points of ${name} untold`
-    }
-    this.#untold.clear()
-    return undefined
-  }
-
-  #heard(
-    quota: string,
-    counters: Counters,
-    parts: PartCounters | undefined,
-    pointsOf: (counters: Counters) => number,
-  ): void {
-    this.#add(quota, numberOf(counters, dayWindow), -pointsOf(counters))
-    for (const [name, each] of parts ?? []) {
-      this.#add(`${quota} ${name}`, numberOf(each, dayWindow), -pointsOf(each))
-    }
-  }
-
-  #add(name: string, day: number, points: number): void {
-    const key = `${name} ${day}`
-    this.#untold.set(key, (this.#untold.get(key) ?? 0) + points)
   }
 }
 

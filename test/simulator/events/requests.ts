@@ -11,7 +11,8 @@ export function request(world: World): void {
   if (gateways.length === 0) return
   const customer = draws.oneOf(world.customers)
   const times = draws.onceIn(10) ? draws.between(2, 12) : 1
-  for (let i = 0; i < times; i++) send(world, draws.oneOf(gateways), customer)
+  const [first, isOfOne] = [draws.oneOf(gateways), draws.onceIn(2)]
+  for (let i = 0; i < times; i++) send(world, isOfOne ? first : draws.oneOf(gateways), customer)
 }
 
 /** A look at the limits of a customer, which counts nothing. */
@@ -63,8 +64,9 @@ function serve(
     const book = world.bookOf(asker.quota)
     if (decidedBy === 'alone' && decision.bans) book.bans.earn(asker.id, decision.bannedUntilMs)
     world.look({ what: 'served', world, gateway, book, request, decision })
-    if (verdict !== 'admitted' || isUncounted) return
-    if (decidedBy === 'alone' && cost > 0) gateway.book.owe(asker.quota, decision, cost)
+    if (verdict !== 'admitted') return
+    if (decidedBy === 'alone' && cost > 0 && !isUncounted)
+      gateway.untold.owe(asker.quota, decision, cost)
     admitted(decision)
   }
   const failed = (error: unknown): void => {
@@ -96,7 +98,7 @@ function end(
   adjustment: Adjustment,
 ): void {
   if (!gateway.isAlive || adjustment.points === 0) return
-  gateway.book.owe(quota, decision, adjustment.points)
+  if (!decision.isUncounted) gateway.untold.owe(quota, decision, adjustment.points)
   const { alone, offline } = gateway
   const note = (): void => alone.adjust(quota, offline.usageOf(quota), adjustment.points)
   if (decision.decidedBy === 'alone') note()

@@ -8,6 +8,7 @@ import type { Limits } from '../../../gateway/front/limits/limits.ts'
 import { AloneBook } from '../books/alone-book.ts'
 import { GatewayBook } from '../books/gateway-book.ts'
 import { StrangerBook } from '../books/stranger-book.ts'
+import { UntoldPoints } from '../books/untold-points.ts'
 import type { Draws } from '../draws.ts'
 import type { Answer, Message } from '../messages.ts'
 import { goodWay, type Network } from '../network.ts'
@@ -32,6 +33,7 @@ export class SimulatedGateway {
   readonly way = goodWay()
   readonly book = new GatewayBook()
   readonly alone = new AloneBook()
+  readonly untold = new UntoldPoints()
   readonly strangerBook = new StrangerBook()
   readonly offline: OfflineLimiter
   readonly quotas: Quotas

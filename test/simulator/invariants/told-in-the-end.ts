@@ -5,9 +5,9 @@ export const toldInTheEnd: Invariant = {
   name: 'in the end the store has heard all, once',
   mistakeAt(moment) {
     if (moment.what !== 'quiet') return undefined
-    for (const { name, book, quotas } of moment.world.gateways) {
+    for (const { name, untold, quotas } of moment.world.gateways) {
       if (!quotas.isReachable) return `${name} still takes the store for out of reach`
-      const { difference } = book
+      const { difference } = untold
       if (difference) return `${name}: ${difference}`
     }
     return undefined
