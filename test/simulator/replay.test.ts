@@ -3,7 +3,7 @@ import { startRedis } from '../support/redis.ts'
 import { connectionTo } from '../support/redis-stores.ts'
 import { replay } from './replay.ts'
 import { simulate } from './simulate.ts'
-import type { Happening } from './world.ts'
+import type { Happening } from './happening.ts'
 
 const redis = await startRedis(t)
 

@@ -6,7 +6,7 @@ import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { Connection } from '../../gateway/front/stores/redis/connect.ts'
 import type { Edit } from './messages.ts'
-import type { Happening } from './world.ts'
+import type { Happening } from './happening.ts'
 
 export type Replayed = Readonly<{
   /** The questions that were asked again. */

@@ -5,7 +5,8 @@ import { strangers } from './events/strangers.ts'
 import { leap } from './events/times.ts'
 import { trouble } from './events/troubles.ts'
 import { goodWay } from './network.ts'
-import { World, type Violation, type WorldOptions } from './world.ts'
+import type { Violation, WorldOptions } from './happening.ts'
+import { World } from './world.ts'
 
 export type Simulated = Readonly<{
   seed: number

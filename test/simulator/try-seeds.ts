@@ -1,6 +1,6 @@
 import { reportOf } from './report.ts'
 import { simulate } from './simulate.ts'
-import type { Happening } from './world.ts'
+import type { Happening } from './happening.ts'
 
 export type TriedSeeds = Readonly<{
   seeds: number

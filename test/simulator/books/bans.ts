@@ -14,8 +14,7 @@ export class Bans {
   }
 
   lift(key: string, nowMs: number): void {
-    const { untilMs = 0 } = this.#bans.get(key) ?? {}
-    this.#bans.set(key, { untilMs, liftedAtMs: nowMs })
+    this.#bans.set(key, { untilMs: 0, liftedAtMs: nowMs })
   }
 
   of(key: string): Readonly<{ untilMs: number; liftedAtMs: number }> | undefined {

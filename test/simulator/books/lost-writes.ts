@@ -14,13 +14,16 @@ export function noteLoss(book: QuotaBook, { before, after }: Loss, nowMs: number
   const [had, has] = [before.state, after.state]
   book.takeOver(has, nowMs)
   const isWhole = had.generation === has.generation && had.monthFrom === has.monthFrom
-  blurEnded(book.whole, had, nowMs)
-  noteLostCounts(book.whole, had, has, isWhole)
-  const names = new Set([...(had.parts?.keys() ?? []), ...(has.parts?.keys() ?? [])])
-  for (const name of names) {
-    const [ofPart, left] = [had.parts?.get(name), has.parts?.get(name)]
-    blurEnded(book.part(name), had, nowMs)
-    noteLostCounts(book.part(name), ofPart ?? newCounters(), left ?? newCounters(), isWhole)
+  const note = (count: Count, before: Counters, after: Counters): void => {
+    blurEnded(count, had, nowMs)
+    if (isWhole) noteLostCounts(count, before, after)
+    else blurAll(count, [before, after], nowMs)
+  }
+  note(book.whole, had, has)
+  const parts = [had.parts, has.parts, book.parts].flatMap((each) => [...(each?.keys() ?? [])])
+  for (const name of new Set(parts)) {
+    const [before, after] = [had, has].map((state) => state.parts?.get(name) ?? newCounters())
+    if (before && after) note(book.part(name), before, after)
   }
   const [today, former] = [numberOf(had, dayWindow), numberOf(has, dayWindow)]
   // The ledger of a replica that is behind goes on with days that are over.
@@ -49,16 +52,22 @@ function blurEnded(count: Count, had: Counters, nowMs: number): void {
   }
 }
 
-function noteLostCounts(count: Count, had: Counters, has: Counters, isWhole: boolean): void {
+/** The former generation may come back with a gateway, and end again. */
+function blurAll(count: Count, both: readonly Counters[], nowMs: number): void {
+  for (const window of windows) {
+    for (const counters of both) {
+      blur(count.at(window, numberOf(counters, window)))
+      blur(count.at(window, numberAt(window, nowMs, counters.monthFrom)))
+    }
+  }
+}
+
+function noteLostCounts(count: Count, had: Counters, has: Counters): void {
   for (const window of windows) {
     const { number, counted, givenBack } = countIn(had, window)
     const left = countIn(has, window)
     const entry = count.at(window, number)
-    if (!isWhole) {
-      blur(entry)
-      // The former generation may come back, and end again.
-      blur(count.at(window, left.number))
-    } else if (left.number !== number) {
+    if (left.number !== number) {
       addLoss(entry, counted, givenBack)
       blur(count.at(window, left.number))
     } else addLoss(entry, counted - left.counted, givenBack - left.givenBack)

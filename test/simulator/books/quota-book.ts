@@ -1,11 +1,6 @@
 import { dayWindow, longest, numberAt, windows, type Window } from '../../../shared/windows.ts'
-import {
-  beginningOf,
-  numberOf,
-  usedIn,
-  type Counters,
-} from '../../../gateway/front/limits/counters.ts'
-import type { Grant, NewGrant } from '../../../gateway/front/limits/grants.ts'
+import { numberOf, usedIn, type Counters } from '../../../gateway/front/limits/counters.ts'
+import type { NewGrant } from '../../../gateway/front/limits/grants.ts'
 import type { PartCounters } from '../../../gateway/front/limits/parts.ts'
 import type { Owed, QuotaState } from '../../../gateway/front/limits/quota-state.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
@@ -14,6 +9,7 @@ import type { Message } from '../messages.ts'
 import { madeDays } from '../redis/made-adjustments.ts'
 import { Bans } from './bans.ts'
 import { add, blur, Count } from './count.ts'
+import { GrantBook } from './grant-book.ts'
 import { LedgerBook } from './ledger-book.ts'
 import { Once, type Note } from './once.ts'
 
@@ -28,6 +24,7 @@ export class QuotaBook {
   readonly parts = new Map<string, Count>()
   readonly ledger = new LedgerBook()
   readonly bans = new Bans()
+  readonly grants = new GrantBook()
   readonly #adjustments = new Once(madeDays)
   readonly #reports = new Once()
   readonly quota: string
@@ -37,7 +34,6 @@ export class QuotaBook {
   #resetGeneration = 0
   /** The windows of parts that only gateways may still know of. */
   #unsure: readonly (readonly [Window, number])[] = []
-  #grants: readonly Pick<Grant, 'atMs' | (`per${string}` & keyof Grant)>[] = []
 
   constructor(quota: string) {
     this.quota = quota
@@ -50,15 +46,6 @@ export class QuotaBook {
     for (const [window, number] of this.#unsure) blur(count.at(window, number))
     this.parts.set(name, count)
     return count
-  }
-
-  granted(window: Window, number: number): number {
-    let sum = 0
-    for (const grant of this.#grants) {
-      const points = grant[window.limit] ?? 0
-      if (points > 0 && numberAt(window, grant.atMs, this.monthFrom) === number) sum += points
-    }
-    return sum
   }
 
   admit({ seen, parts, cost, included }: Decision): void {
@@ -126,8 +113,7 @@ export class QuotaBook {
 
   grant(grant: NewGrant, state: QuotaState, nowMs: number): void {
     this.roomAtMs = nowMs
-    const atMs = Math.max(nowMs, beginningOf(state))
-    this.#grants = [...this.#grants.slice(-60), { ...grant, atMs }]
+    this.grants.add(grant, state, nowMs)
     this.ledger.blurBeyond(numberOf(state, dayWindow))
   }
 
@@ -140,7 +126,7 @@ export class QuotaBook {
       for (const count of [this.whole, ...this.parts.values()]) blur(count.at(longest, number))
     }
     this.#resetGeneration = state.resetGeneration ?? 0
-    this.#grants = state.grants?.each ?? []
+    this.grants.takeOver(state.grants?.each ?? [])
     this.#adjustments.forget()
     this.#reports.forget()
     this.#unsure = windows.flatMap((window) =>

@@ -54,6 +54,10 @@ export class SimulatedGateway {
       takes: (message: Message, answer: Answer) => takes(this, message, answer),
     }
     this.stores = remoteStores({ name, way: this.way, network, timeline, draws, hears })
+    this.stores.listeners.add({
+      banned: () => undefined,
+      forgiven: () => (this.forgivenAtMs = timeline.nowMs),
+    })
     this.offline = new OfflineLimiter({ whenUnreachable, capacity: 1_000 })
     // Its own clocks are wrong: only the store's counts.
     const offsetMs = draws.between(0, 7_200_000) - 3_600_000

@@ -12,9 +12,10 @@ export const bannedWhileBanned: Invariant = {
     if (decision.decidedBy === 'alone' && decision.bans) return undefined
     const ban = book.bans.of(request.asker.id)
     if (!ban) return 'it was never banned'
-    if (ban.liftedAtMs + offMs > gateway.forgivenAtMs) return undefined
-    return ban.untilMs + offMs + gateway.lagMs > world.redis.nowMs
-      ? undefined
-      : `its ban ended at ${ban.untilMs}`
+    const { nowMs } = world.redis
+    const isTold = gateway.forgivenAtMs >= ban.liftedAtMs && nowMs > ban.liftedAtMs + offMs
+    if (!isTold) return undefined
+    if (ban.untilMs + offMs + gateway.lagMs > nowMs) return undefined
+    return ban.untilMs === 0 ? 'its ban was lifted' : `its ban ended at ${ban.untilMs}`
   },
 }

@@ -17,7 +17,7 @@ export function boundedWindows(
 ): Bounded[] {
   const ofQuota = windows.map((window) => {
     const number = numberOf(counters, window)
-    const limit = limitOf(limits, window) + book.granted(window, number)
+    const limit = limitOf(limits, window) + book.grants.in(window, number, book.monthFrom)
     return { name: window.name, entry: book.whole.at(window, number), limit }
   })
   const ofParts = parts.flatMap(({ part, counters: own }) =>

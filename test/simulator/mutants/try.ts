@@ -3,10 +3,10 @@ import { startRedis } from '../../support/redis.ts'
 import { replay } from '../replay.ts'
 import { reportOf } from '../report.ts'
 import { simulate } from '../simulate.ts'
-import type { Happening } from '../world.ts'
+import type { Happening } from '../happening.ts'
 
 /** The seeds that a fault is tried with; the first ones are replayed against a real Redis. */
-const [seeds, replayedSeeds, steps] = [40, 12, 20_000]
+const [seeds, replayedSeeds, steps] = [70, 10, 50_000]
 
 const endings: (() => unknown)[] = []
 const redis = await startRedis({ teardown: (end) => void endings.push(end) })
