@@ -100,7 +100,9 @@ function end(
   if (!gateway.isAlive || adjustment.points === 0) return
   if (!decision.isUncounted) gateway.untold.owe(quota, decision, adjustment.points)
   const { alone, offline } = gateway
-  const note = (): void => alone.adjust(quota, offline.usageOf(quota), adjustment.points)
-  if (decision.decidedBy === 'alone') note()
-  void gateway.quotas.adjust(quota, decision, adjustment).then(note)
+  const { points } = adjustment
+  alone.beginAdjusting(quota, points)
+  void gateway.quotas
+    .adjust(quota, decision, adjustment)
+    .then(() => alone.endAdjusting(quota, points, offline.usageOf(quota)))
 }

@@ -33,12 +33,13 @@ function mistakeOf(moment: Served, needed: number): string | undefined {
   if (!usage) return undefined
   const alone = gateway.alone.of(quota, usage)
   const bounds = boundsOf(moment, alone, usage.base)
+  const { more, fewer } = gateway.alone.adjustedOf(quota, alone)
   if (decision.verdict === 'admitted') {
     for (const { name } of bounds) alone.letIn.set(name, letIn(alone, name) + request.cost)
-    const over = bounds.find(({ used, most }) => used - alone.fewer + needed > most)
+    const over = bounds.find(({ used, most }) => used - fewer + needed > most)
     return over && `${needed} beside ${over.used} of its part ${over.most} in ${over.name}`
   }
-  const isFull = bounds.some(({ used, most }) => used + alone.more + needed > most)
+  const isFull = bounds.some(({ used, most }) => used + more + needed > most)
   const told = bounds.map(({ name, used, most }) => `${used} of ${most} in ${name}`).join(', ')
   return isFull ? undefined : `${needed} were refused beside ${told}`
 }
