@@ -22,14 +22,17 @@ export function takeAnswer(
   if (message.kind !== 'decide' && message.kind !== 'adjust') return
   const { quota } = message
   const askedAtMs = world.askedAtMs.get(message) ?? 0
-  const isUnsure = askedAtMs <= world.lostAtMs
+  const { lostAtMs, timeline } = world
+  const times = { askedAtMs, nowMs: timeline.nowMs, lostAtMs }
   if (message.kind === 'adjust') {
-    return gateway.book.learnFromAdjustment(quota, answer as Counters, isUnsure)
+    // It says something new only to a gateway that had asked for the quota before.
+    if (message.admission.seen) gateway.book.learn(quota, answer as Counters, times)
+    return
   }
   const { seen, bans, bannedUntilMs } = answer as Decision
-  gateway.book.learn(quota, seen, isUnsure)
+  gateway.book.learn(quota, seen, times)
   const { key } = message.ask
   // Reports tell a gateway no time.
-  if (key !== '') gateway.lagMs = world.timeline.nowMs - askedAtMs
+  if (key !== '') gateway.lagMs = timeline.nowMs - askedAtMs
   if (bans) tellBan(world, { quota, key, untilMs: bannedUntilMs })
 }

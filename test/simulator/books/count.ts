@@ -58,8 +58,12 @@ export class Entries {
   }
 }
 
-/** Adds points, or takes some back: never below 0. */
+/**
+ * Adds points, or takes some back: never below 0. A store that has lost points can't take back more than it has, and may get
+ * the others again afterwards.
+ */
 export function add(entry: Entry, points: number): void {
+  if (points < 0 && entry.fewer > 0) entry.more -= points
   entry.used = Math.max(0, entry.used + points)
 }
 

@@ -3,30 +3,28 @@ import { numberOf, type Counters } from '../../../gateway/front/limits/counters.
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 
 type Counted = { number: number; counted: number }
-type Counts = Readonly<{ generation: number; counts: Counted[] }>
+
+/** When an answer was asked for, when it came, and when the store had lost writes last. */
+type Times = Readonly<{ askedAtMs: number; nowMs: number; lostAtMs: number }>
+type Counts = Readonly<{ generation: number; counts: Counted[]; times: Times }>
 
 /** What a gateway has learnt from the store. */
 export class GatewayBook {
   /** By quota. */
   readonly #known = new Map<string, Counts>()
 
-  /** One that was asked before the store lost writes, and answered afterwards, may tell less than what was known. */
-  learn(quota: string, seen: Counters, isUnsure: boolean): void {
+  learn(quota: string, seen: Counters, times: Times): void {
     const before = this.#known.get(quota)
     if (before && before.generation > seen.generation) return
     const counts: Counted[] = windows.map((window) => ({ ...countIn(seen, window) }))
     // A clock was set back: counters of an earlier minute are taken for earlier ones.
     const isEarlier = numberOf(seen, shortest) < (before?.counts[shortest.index]?.number ?? 0)
     if (isEarlier && before?.generation === seen.generation) return
+    const isUnsure = before !== undefined && mayTellLess(times, before.times)
     if (isUnsure) for (const count of [...counts, ...(before?.counts ?? [])]) count.counted = 0
     const isNewer = !before || before.generation < seen.generation
     const merged = counts.map((count, i) => (isNewer ? count : later(before.counts[i], count)))
-    this.#known.set(quota, { generation: seen.generation, counts: merged })
-  }
-
-  /** The answer to an adjustment says something new only of a quota for which the gateway has asked. */
-  learnFromAdjustment(quota: string, present: Counters, isUnsure: boolean): void {
-    if (this.#known.has(quota)) this.learn(quota, present, isUnsure)
+    this.#known.set(quota, { generation: seen.generation, counts: merged, times })
   }
 
   /** The points that a window had counted by the answers to this gateway, if counters are of the same window. */
@@ -41,6 +39,14 @@ export class GatewayBook {
   knowsLater(quota: string, { generation }: Counters): boolean {
     return (this.#known.get(quota)?.generation ?? 0) > generation
   }
+}
+
+/**
+ * Whether an answer may tell less than one before it: the store has lost writes, and its question left before the gateway
+ * knew of them.
+ */
+function mayTellLess({ askedAtMs, lostAtMs }: Times, before: Times): boolean {
+  return askedAtMs <= lostAtMs || (askedAtMs <= before.nowMs && before.askedAtMs <= lostAtMs)
 }
 
 function later(one: Counted | undefined, other: Counted): Counted {

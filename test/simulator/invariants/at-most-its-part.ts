@@ -1,8 +1,8 @@
-import { numberAt, windows } from '../../../shared/windows.ts'
+import { numberAt, steadyWindows, windows } from '../../../shared/windows.ts'
 import { numberOf, usedIn, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { limitOf, type Limits } from '../../../gateway/front/limits/limits.ts'
 import type { Granted } from '../../../gateway/front/limits/grants.ts'
-import { neededBy } from '../../../gateway/front/limits/step.ts'
+import { neededBy, type Decision } from '../../../gateway/front/limits/step.ts'
 import type { Alone } from '../books/alone-book.ts'
 import type { Invariant, Served } from '../moment.ts'
 
@@ -36,12 +36,21 @@ function mistakeOf(moment: Served, needed: number): string | undefined {
   const { more, fewer } = gateway.alone.adjustedOf(quota, alone)
   if (decision.verdict === 'admitted') {
     for (const { name } of bounds) alone.letIn.set(name, letIn(alone, name) + request.cost)
+    if (isClockBack(decision)) return undefined
     const over = bounds.find(({ used, most }) => used - fewer + needed > most)
     return over && `${needed} beside ${over.used} of its part ${over.most} in ${over.name}`
   }
+  if (isClockBack(decision)) return undefined
   const isFull = bounds.some(({ used, most }) => used + more + needed > most)
   const told = bounds.map(({ name, used, most }) => `${used} of ${most} in ${name}`).join(', ')
   return isFull ? undefined : `${needed} were refused beside ${told}`
+}
+
+/** Whether the estimate of the store's time was set back, by an answer that was under way for long. */
+function isClockBack({ seen, nowMs }: Decision): boolean {
+  return steadyWindows.some(
+    (window) => numberOf(seen, window) !== numberAt(window, nowMs, seen.monthFrom),
+  )
 }
 
 type Bound = Readonly<{ name: string; used: number; most: number }>

@@ -135,8 +135,10 @@ export class SimulatedRedis {
     const { state, made } = this.#write(quota)
     const { numbered } = admission
     const today = numberAt(dayWindow, this.nowMs)
-    if (!numbered || !isMade(made, numbered, today))
-      adjust(state, adjustment, admission, this.nowMs)
+    // One that was made brings lost writes back, as all do, and adds nothing.
+    const wasMade = numbered !== undefined && isMade(made, numbered, today)
+    const points = wasMade ? 0 : adjustment.points
+    adjust(state, { ...adjustment, points }, admission, this.nowMs)
     return copyOf(state)
   }
 
