@@ -15,6 +15,14 @@ export const faultsOfScripts: readonly Fault[] = [
     undoes: '101c0c29',
   },
   {
+    name: 'a repeated adjustment brings no lost writes back',
+    file: edit,
+    find: "  local points = ARGV[9] ~= '' and isMade(hash, ARGV[9]) and 0 or ARGV[3] + 0\n",
+    replace:
+      "  if ARGV[9] ~= '' and isMade(hash, ARGV[9]) then return textOf(counters) end\n  local points = ARGV[3] + 0\n",
+    undoes: 'd3a9bc8f',
+  },
+  {
     name: 'the first adjustment that a gateway may repeat is forgotten',
     file: adjusted,
     find: 'if each - first >= 0 then',
