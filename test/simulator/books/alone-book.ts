@@ -5,6 +5,9 @@ export type Alone = {
   readonly letIn: Map<string, number>
   /** Points that requests have cost more, and fewer, in whatever windows. */
   adjusted: Adjusted
+  /** The latest time of a decision, and whether a later one was earlier by much: windows may have begun again. */
+  latestMs: number
+  isClockBack: boolean
 }
 
 type Adjusted = Readonly<{ more: number; fewer: number }>
@@ -21,7 +24,13 @@ export class AloneBook {
   of(quota: string, usage: object | undefined): Alone {
     const present = this.#alone.get(quota)
     if (present && present.usage === usage) return present
-    const alone: Alone = { usage, letIn: new Map(), adjusted: none }
+    const alone: Alone = {
+      usage,
+      letIn: new Map(),
+      adjusted: none,
+      latestMs: 0,
+      isClockBack: false,
+    }
     this.#alone.set(quota, alone)
     return alone
   }

@@ -1,6 +1,6 @@
-import { numberAt, type Window } from '../../../shared/windows.ts'
+import { numberAt, windows, type Window } from '../../../shared/windows.ts'
 import { beginningOf, type Counters } from '../../../gateway/front/limits/counters.ts'
-import { mostGrants, type Grant, type Granted } from '../../../gateway/front/limits/grants.ts'
+import type { Grant, Granted } from '../../../gateway/front/limits/grants.ts'
 
 type Given = Granted & Pick<Grant, 'atMs'>
 
@@ -11,7 +11,16 @@ export class GrantBook {
   /** A grant that was given while the clock was set back is one of the windows that run. */
   add(grant: Granted, counters: Counters, nowMs: number): void {
     const atMs = Math.max(nowMs, beginningOf(counters))
-    this.#grants = [...this.#grants.slice(-mostGrants), { ...grant, atMs }]
+    const { monthFrom } = counters
+    // Those whose windows have ended are forgotten, also if a month begins on another day afterwards.
+    const running = this.#grants.filter((each) =>
+      windows.some(
+        (window) =>
+          (each[window.limit] ?? 0) > 0 &&
+          numberAt(window, each.atMs, monthFrom) >= numberAt(window, atMs, monthFrom),
+      ),
+    )
+    this.#grants = [...running, { ...grant, atMs }]
   }
 
   /** Takes over those that a store has left. */

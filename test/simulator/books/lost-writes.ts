@@ -30,7 +30,8 @@ export function noteLoss(book: QuotaBook, { before, after }: Loss, nowMs: number
   for (let day = former - 2; former !== today && day <= former; day++) {
     blur(book.ledger.points.at(day))
   }
-  for (let day = today - 2; day <= today + 1; day++) {
+  // The next master's clock may be in the day before.
+  for (let day = today - 3; day <= today + 1; day++) {
     const entry = book.ledger.points.at(day)
     const [points = 0, left = 0] = [had, has].map((state) => usedOn('', state, day)[0]?.points)
     if (isWhole && day === today && pointsIn(had.past, day) === pointsIn(has.past, day)) {

@@ -146,7 +146,7 @@ export class QuotaBook {
       for (const window of windows) blur(count.at(window, numberOf(state, window)))
     }
     const today = numberOf(state, dayWindow)
-    for (let day = today - 2; day <= today + 1; day++) blur(this.ledger.points.at(day))
+    for (let day = today - 3; day <= today + 1; day++) blur(this.ledger.points.at(day))
   }
 
   /** Whether points that come afterwards may be in a window or not: it may not have begun, by a clock that was set back. */

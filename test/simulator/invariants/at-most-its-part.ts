@@ -33,24 +33,31 @@ function mistakeOf(moment: Served, needed: number): string | undefined {
   if (!usage) return undefined
   const alone = gateway.alone.of(quota, usage)
   const bounds = boundsOf(moment, alone, usage.base)
+  const isBack = isClockBack(alone, decision)
   const { more, fewer } = gateway.alone.adjustedOf(quota, alone)
   if (decision.verdict === 'admitted') {
     for (const { name } of bounds) alone.letIn.set(name, letIn(alone, name) + request.cost)
-    if (isClockBack(decision)) return undefined
+    if (isBack) return undefined
     const over = bounds.find(({ used, most }) => used - fewer + needed > most)
     return over && `${needed} beside ${over.used} of its part ${over.most} in ${over.name}`
   }
-  if (isClockBack(decision)) return undefined
+  if (isBack) return undefined
   const isFull = bounds.some(({ used, most }) => used + more + needed > most)
   const told = bounds.map(({ name, used, most }) => `${used} of ${most} in ${name}`).join(', ')
   return isFull ? undefined : `${needed} were refused beside ${told}`
 }
 
-/** Whether the estimate of the store's time was set back, by an answer that was under way for long. */
-function isClockBack({ seen, nowMs }: Decision): boolean {
-  return steadyWindows.some(
+/** How far an estimate of the store's time is set back at most, but by answers that were under way for long. */
+const mostBackMs = 1_000
+
+/** Whether the gateway's estimate of the store's time was set back: its windows may be others, or begin again. */
+function isClockBack(alone: Alone, { seen, nowMs }: Decision): boolean {
+  alone.isClockBack ||= nowMs < alone.latestMs - mostBackMs
+  alone.latestMs = Math.max(alone.latestMs, nowMs)
+  const isEarlier = steadyWindows.some(
     (window) => numberOf(seen, window) !== numberAt(window, nowMs, seen.monthFrom),
   )
+  return isEarlier || alone.isClockBack
 }
 
 type Bound = Readonly<{ name: string; used: number; most: number }>
