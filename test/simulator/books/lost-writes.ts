@@ -4,6 +4,7 @@ import { pointsIn, usedOn } from '../../../gateway/front/limits/past-points.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 import type { Loss } from '../redis/redis.ts'
 import { blur, type Count, type Entry } from './count.ts'
+import { presentNumbers, setBackMs } from './present-windows.ts'
 import type { QuotaBook } from './quota-book.ts'
 
 /**
@@ -40,9 +41,6 @@ export function noteLoss(book: QuotaBook, { before, after }: Loss, nowMs: number
   }
 }
 
-/** How far a clock is set back at most, until all of its windows run again. */
-const setBackMs = 5_000
-
 /** Windows that have just ended may begin again: their counts are lost, and the next master's clock may be late. */
 function blurEnded(count: Count, had: Counters, nowMs: number): void {
   for (const window of windows) {
@@ -57,8 +55,7 @@ function blurEnded(count: Count, had: Counters, nowMs: number): void {
 function blurAll(count: Count, both: readonly Counters[], nowMs: number): void {
   for (const window of windows) {
     for (const counters of both) {
-      blur(count.at(window, numberOf(counters, window)))
-      blur(count.at(window, numberAt(window, nowMs, counters.monthFrom)))
+      for (const number of presentNumbers(window, counters, nowMs)) blur(count.at(window, number))
     }
   }
 }

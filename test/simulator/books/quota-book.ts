@@ -11,6 +11,7 @@ import { Bans } from './bans.ts'
 import { add, blur, Count } from './count.ts'
 import { GrantBook } from './grant-book.ts'
 import { LedgerBook } from './ledger-book.ts'
+import { presentNumbers } from './present-windows.ts'
 import { Once, type Note } from './once.ts'
 
 type Adjust = Extract<Message, { kind: 'adjust' }>
@@ -122,17 +123,14 @@ export class QuotaBook {
     this.roomAtMs = nowMs
     if (this.monthFrom !== state.monthFrom) {
       this.setMonthFrom(state.monthFrom, nowMs)
-      const number = numberAt(longest, nowMs, state.monthFrom)
-      for (const count of [this.whole, ...this.parts.values()]) blur(count.at(longest, number))
+      this.#blurPresent([longest], state, nowMs)
     }
     this.#resetGeneration = state.resetGeneration ?? 0
     this.grants.takeOver(state.grants?.each ?? [])
     this.#adjustments.forget()
     this.#reports.forget()
     this.#unsure = windows.flatMap((window) =>
-      [numberOf(state, window), numberAt(window, nowMs, state.monthFrom)].map(
-        (number) => [window, number] as const,
-      ),
+      presentNumbers(window, state, nowMs).map((number) => [window, number] as const),
     )
     this.ledger.blurBeyond(numberOf(state, dayWindow))
     this.ledger.blurBeyond(numberAt(dayWindow, nowMs))
@@ -141,12 +139,17 @@ export class QuotaBook {
   /** The store has taken over another state than its own: nobody can tell its present windows. */
   blur(state: QuotaState, nowMs: number): void {
     this.takeOver(state, nowMs)
-    for (const window of windows) blur(this.whole.at(window, numberOf(state, window)))
-    for (const count of this.parts.values()) {
-      for (const window of windows) blur(count.at(window, numberOf(state, window)))
-    }
+    this.#blurPresent(windows, state, nowMs)
     const today = numberOf(state, dayWindow)
     for (let day = today - 3; day <= today + 1; day++) blur(this.ledger.points.at(day))
+  }
+
+  #blurPresent(some: readonly Window[], state: QuotaState, nowMs: number): void {
+    for (const count of [this.whole, ...this.parts.values()]) {
+      for (const window of some) {
+        for (const number of presentNumbers(window, state, nowMs)) blur(count.at(window, number))
+      }
+    }
   }
 
   /** Whether points that come afterwards may be in a window or not: it may not have begun, by a clock that was set back. */
