@@ -4,7 +4,14 @@ import type { Limits } from '../../gateway/front/limits/limits.ts'
 import { capPart, countersByPart, operationPart } from '../../gateway/front/limits/parts.ts'
 import type { Decision } from '../../gateway/front/limits/step.ts'
 import { usedIn, unanswered } from '../../gateway/front/limits/counters.ts'
-import { byWindow, dayMs, hourMs, windows, type WindowName } from '../../shared/windows.ts'
+import {
+  byWindow,
+  dayMs,
+  hourMs,
+  windowOf,
+  windows,
+  type WindowName,
+} from '../../shared/windows.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
@@ -41,6 +48,32 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
     t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[1, 3]], 'a restart keeps it')
     await tried.store.reset(quota)
     t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]], 'a reset empties it')
+  })
+
+  t.test('a report counts in the months of parts that have just begun', async (t) => {
+    const [quota, other] = [newName(), newName()]
+    setTime(start)
+    const more = { limits: wide, parts: [operationPart('all', unlimited)] }
+    await ask(quota, more)
+    for (const name of [quota, other]) await tried.store.setMonthFrom(name, 10)
+    const { seen, parts } = await ask(other, { ...more, cost: 2 })
+    const owed = { ...seen, parts: countersByPart(parts), by: 'one', number: 1 }
+    await ask(quota, { limits: wide, cost: 0, owed })
+    const after = await ask(quota, { ...more, cost: 0 })
+    t.strictSame(
+      after.parts?.map(({ counters }) => usedIn(counters, windowOf('month'))),
+      [2],
+    )
+  })
+
+  t.test('a report to a quota that has lost everything counts in its parts', async (t) => {
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart] }
+    const { seen, parts } = await ask(newName(), { ...more, cost: 2 })
+    const owed = { ...seen, parts: countersByPart(parts), by: 'one', number: 1 }
+    const lost = newName()
+    await ask(lost, { limits: wide, cost: 0, owed })
+    t.strictSame(used(await ask(lost, { ...more, cost: 0 })), [[2, 2]])
   })
 
   t.test('what comes back to a quota comes back to its parts', async (t) => {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
-import type { Counters } from '../../gateway/front/limits/counters.ts'
+import { usedIn, type Counters } from '../../gateway/front/limits/counters.ts'
 import type { Numbered } from '../../gateway/front/limits/quota-state.ts'
-import { dayMs } from '../../shared/windows.ts'
+import { dayMs, dayWindow } from '../../shared/windows.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
 const wide = { limits: { perMinute: 1_000, perDay: 1_000 } }
@@ -51,6 +51,16 @@ export function repeatsContract(t: Test, tried: TriedStore): void {
     t.equal(await used(), 41)
     await adjust(2, 1)
     t.equal(await used(), 41, 'one that comes when its gateway has had its answer')
+  })
+
+  t.test('one that comes again brings lost writes back', async (t) => {
+    const { quota, adjust } = await begin()
+    await adjust(1)
+    const { seen } = await ask(newName(), { ...wide, cost: 30 })
+    const numbered = { by: 'one', number: 1, from: 1 }
+    const admission = { counters: seen, seen, numbered }
+    const again = await tried.store.adjust(quota, { points: 10, isAnswered: true }, admission)
+    t.equal(usedIn(again, dayWindow), 30, 'and its answer tells no less than was seen')
   })
 
   t.test('a reset leaves them made', async (t) => {

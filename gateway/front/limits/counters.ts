@@ -182,7 +182,12 @@ export function areLater(counters: Counters, last: Counters): boolean {
   if (counters.generation !== last.generation) return counters.generation > last.generation
   const [number, lastNumber] = [numberOf(counters, shortest), numberOf(last, shortest)]
   if (number !== lastNumber) return number > lastNumber
-  return countedIn(counters, longest) >= countedIn(last, longest)
+  // A report may count in the day alone: it was of another month.
+  return countedInLong(counters) >= countedInLong(last)
+}
+
+function countedInLong(counters: Counters): number {
+  return countedIn(counters, longest) + countedIn(counters, dayWindow)
 }
 
 /** Writes other counters into an object that stays. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts'
+import { later, type Clock, type Later } from '../../../shared/clock.ts'
 import { numberOf } from './counters.ts'
 import { isLimited, limitOf, type Limits } from './limits.ts'
 import { raiseTo } from './recount.ts'
@@ -50,17 +50,19 @@ export class FleetCounts {
   readonly #store: StrangerStore
   readonly #limits: () => Limits
   readonly #clock: Clock
+  readonly #later: Later
   #waiting: StrangerAddress[] = []
   #isUnderWay = false
-  #timer: NodeJS.Timeout | undefined
+  #endWait: (() => void) | undefined
   #day = 0
   #addressesOfDay = 0
 
   /** `limits` returns those of an address in the configuration in force. */
-  constructor(store: StrangerStore, limits: () => Limits, clock: Clock) {
+  constructor(store: StrangerStore, limits: () => Limits, clock: Clock, wait = later) {
     this.#store = store
     this.#limits = limits
     this.#clock = clock
+    this.#later = wait
   }
 
   /** Notes a request that was counted in the quota of an address. */
@@ -76,7 +78,7 @@ export class FleetCounts {
   }
 
   close(): void {
-    clearTimeout(this.#timer)
+    this.#endWait?.()
     this.#waiting = []
   }
 
@@ -97,7 +99,7 @@ export class FleetCounts {
 
   #begin(): void {
     this.#isUnderWay = true
-    setImmediate(() => void this.#round())
+    this.#endWait = this.#later(() => void this.#round(), 0)
   }
 
   async #round(): Promise<void> {
@@ -106,7 +108,7 @@ export class FleetCounts {
     const isWhole = await this.#tell(tellings)
     if (!isWhole) addresses.forEach((address) => this.#wait(address))
     if (isWhole && addresses.length < mostAtOnce) return this.#end()
-    this.#timer = setTimeout(() => this.#end(), pauseMs).unref()
+    this.#endWait = this.#later(() => this.#end(), pauseMs)
   }
 
   #end(): void {

@@ -110,6 +110,7 @@ function runningPart(
 ): Counters {
   const parts = (state.parts ??= new Map<string, Counters>())
   const counters = parts.get(name) ?? { ...newCounters(), monthFrom: state.monthFrom }
+  setMonthFrom(counters, state.monthFrom, nowMs)
   roll(counters, nowMs, counters.marks.length < others.marks.length)
   parts.set(name, counters)
   return counters

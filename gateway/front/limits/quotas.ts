@@ -32,6 +32,8 @@ export type QuotasOptions = Readonly<{
   banned?: (ban: Ban) => void
   /** A monotonic clock in milliseconds; tests pass one that they move. */
   ticks?: Clock
+  /** Decides during outages; a simulation passes one that it looks into. */
+  offline?: OfflineLimiter
 }>
 
 /**
@@ -62,7 +64,7 @@ export class Quotas {
     this.#store = store
     this.#gateways = options.gateways ?? (() => 1)
     this.#meters = meters
-    this.#offline = new OfflineLimiter({ whenUnreachable, capacity })
+    this.#offline = options.offline ?? new OfflineLimiter({ whenUnreachable, capacity })
     this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
@@ -160,7 +162,7 @@ export class Quotas {
       let isAcknowledged = false
       try {
         const ask = { key: '', cost: 0, limits: noLimits, seen: this.#seen.get(quota), owed }
-        await this.#store.decide(quota, ask)
+        this.#remember(quota, await this.#store.decide(quota, ask))
         isAcknowledged = true
       } catch (error) {
         if (error instanceof StoreUnavailable) return
@@ -224,9 +226,7 @@ export class Quotas {
       this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
       this.#meters?.store.add(this.#lagMs)
-      const last = seen ?? this.#seen.get(quota)
-      const present = remembered(last, decision)
-      if (present !== last) this.#seen.set(quota, present)
+      this.#remember(quota, decision, seen)
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
@@ -235,6 +235,11 @@ export class Quotas {
       if (owed) usage?.endReport(false)
       return this.#decideOffline(asker, terms, cost)
     }
+  }
+
+  #remember(quota: string, decision: Decision, last = this.#seen.get(quota)): void {
+    const present = remembered(last, decision)
+    if (present !== last) this.#seen.set(quota, present)
   }
 
   #decideOffline({ id, quota }: Asker, terms: DecisiveTerms, cost: number): Decision {

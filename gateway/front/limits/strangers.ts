@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts'
+import type { Clock, Later } from '../../../shared/clock.ts'
 import type { Refusal, RefusalCode } from '../../../shared/refusal.ts'
 import { neighbourhoodOf } from '../http/address.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
@@ -23,6 +23,8 @@ export type StrangersOptions = Readonly<{
   store?: StrangerStore | undefined
   /** Goes before the names of addresses in the store: counts with another prefix are others. */
   prefix?: string
+  /** The waits of what is told; a simulation passes its own. */
+  later?: Later
 }>
 
 /**
@@ -38,12 +40,12 @@ export class Strangers {
   readonly #fleet: FleetCounts | undefined
   readonly #addresses = new BoundedMap<StrangerAddress>(leastAddresses)
 
-  constructor({ limits, clock, onRefused, store, prefix = '' }: StrangersOptions) {
+  constructor({ limits, clock, onRefused, store, prefix = '', later }: StrangersOptions) {
     this.limits = limits
     this.#clock = clock
     this.#onRefused = onRefused
     this.#prefix = prefix
-    this.#fleet = store && new FleetCounts(store, () => this.limits, clock)
+    this.#fleet = store && new FleetCounts(store, () => this.limits, clock, later)
   }
 
   /** Counts a request of an address. Refuses it with `why`, or with 429 if there were too many. */

@@ -1,3 +1,4 @@
+import { later, type Clock, type Later } from '../../../shared/clock.ts'
 import { StoreNotAsked, type StoreUnavailable } from '../../../shared/store-errors.ts'
 
 /** How many failures in a row are taken for an outage. */
@@ -7,6 +8,11 @@ const mostFailures = 3
 const probeEveryMs = 250
 const enoughProbes = 2
 
+/** The times of a breaker; a simulation passes its own. */
+export type BreakerTimes = Readonly<{ ticks: Clock; later: Later; random: () => number }>
+
+const timesHere: BreakerTimes = { ticks: () => performance.now(), later, random: Math.random }
+
 /**
  * Ends waiting for a store during an outage. After a few failures in a row every question fails at
  * once, and one probe per process finds out when the outage is over. The probe should write: a Redis
@@ -14,24 +20,26 @@ const enoughProbes = 2
  */
 export class Breaker {
   readonly #probe: () => Promise<unknown>
+  readonly #times: BreakerTimes
   #failures = 0
   #lastFailureMs = 0
   #passed = 0
-  #timer: NodeJS.Timeout | undefined
+  #endWait: (() => void) | undefined
   #isClosed = false
   #cause: unknown
   readonly #listeners = new Set<(cause: Error | undefined) => void>()
 
-  constructor(probe: () => Promise<unknown>) {
+  constructor(probe: () => Promise<unknown>, times = timesHere) {
     this.#probe = probe
+    this.#times = times
   }
 
   /** Throws during an outage; else gives the time of the question, for `failed`. */
   check(): number {
-    if (this.#timer) {
+    if (this.#endWait) {
       throw new StoreNotAsked('the store is out of reach', { cause: this.#cause })
     }
-    return performance.now()
+    return this.#times.ticks()
   }
 
   /** Calls the listener when an outage begins, and with `undefined` when it is over; returns its removal. */
@@ -46,8 +54,8 @@ export class Breaker {
 
   /** A question of that time has failed. Questions asked before the last failure don't count again. */
   failed(error: StoreUnavailable, askedAtMs: number): void {
-    if (askedAtMs < this.#lastFailureMs || this.#timer) return
-    this.#lastFailureMs = performance.now()
+    if (askedAtMs < this.#lastFailureMs || this.#endWait) return
+    this.#lastFailureMs = this.#times.ticks()
     if (++this.#failures < mostFailures) return
     this.#cause = error
     this.#plan()
@@ -56,13 +64,13 @@ export class Breaker {
 
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#endWait?.()
   }
 
   #plan(): void {
     if (this.#isClosed) return
-    this.#timer = setTimeout(() => void this.#look(), probeEveryMs * (0.75 + Math.random() / 2))
-    this.#timer.unref()
+    const { later, random } = this.#times
+    this.#endWait = later(() => void this.#look(), probeEveryMs * (0.75 + random() / 2))
   }
 
   async #look(): Promise<void> {
@@ -74,7 +82,7 @@ export class Breaker {
       this.#passed = 0
     }
     if (this.#passed < enoughProbes) return this.#plan()
-    this.#timer = undefined
+    this.#endWait = undefined
     this.#passed = 0
     this.#failures = 0
     this.#listeners.forEach((tell) => tell(undefined))

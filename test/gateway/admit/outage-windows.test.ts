@@ -89,6 +89,18 @@ for (const [position, name] of names.entries()) {
       t.equal(await admits(9), 3)
     })
 
+    void t.test('a second outage shares what the first one has left', async (t) => {
+      const { admits, cutOff, reconnect, used } = await fleetWith(t, name)
+      t.equal(await admits(2), 2)
+      cutOff()
+      t.equal(await admits(9), 4, 'half of eight')
+      await reconnect()
+      cutOff()
+      t.equal(await admits(9), 2, 'half of four: nobody has asked meanwhile')
+      await reconnect()
+      t.strictSame(await used(), [8, 8, 8])
+    })
+
     void t.test('a window that is full begins anew while it lasts', async (t) => {
       const { admits, cutOff, reconnect, used, setTime } = await fleetWith(t, name)
       t.equal(await admits(12), 10)

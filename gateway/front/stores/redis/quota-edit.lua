@@ -51,8 +51,9 @@ local function begin()
 end
 
 if change == 'adjust' then
-  if ARGV[9] ~= '' and isMade(hash, ARGV[9]) then return textOf(counters) end
-  local points, isAnswered, admission = ARGV[3] + 0, ARGV[4] == '1', countersFrom(ARGV[5])
+  -- One that was made changes nothing, but brings lost writes back: its answer never tells less than its gateway has seen.
+  local points = ARGV[9] ~= '' and isMade(hash, ARGV[9]) and 0 or ARGV[3] + 0
+  local isAnswered, admission = ARGV[4] == '1', countersFrom(ARGV[5])
   -- An admission of cost 0 may have begun windows that weren't kept.
   local isNewDay = begin()
   local isSeenOld = ARGV[6] == ''

@@ -107,6 +107,7 @@ function patternOf(some: readonly Window[]): string {
   return `^(%d+)(),(%d+),(%d+),(%d+)${marks.join('')}()(,?k?)$`
 }
 
+type Timeouts = Pick<AnswerTimeouts, 'timeoutMs' | 'add'>
 type Send = (
   answered: (answer: unknown) => void,
   failed: (error: Error) => void,
@@ -119,7 +120,7 @@ type Send = (
  *
  * Every decision comes through here: one promise in all costs 5 % less than one for each step.
  */
-export function within(timeouts: AnswerTimeouts, send: Send, breaker?: Breaker): Promise<unknown> {
+export function within(timeouts: Timeouts, send: Send, breaker?: Breaker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const askedAtMs = breaker?.check() ?? performance.now()
     const answered = (answer: unknown): void => {

@@ -1,0 +1,91 @@
+import { byLimit, type LimitName } from '../../shared/windows.ts'
+import { countsBrief, type Limits } from '../../gateway/front/limits/limits.ts'
+import type { BanRules } from '../../gateway/front/limits/conduct.ts'
+import type { DecisiveTerms } from '../../gateway/front/limits/cached-refusals.ts'
+import { capPart, operationPart, type Part } from '../../gateway/front/limits/parts.ts'
+import type { Draws } from './draws.ts'
+
+/** Somebody with a quota, and one or several keys. */
+export type Customer = {
+  readonly quota: string
+  readonly keys: readonly string[]
+  readonly kind: Kind
+  /** The limits and bans of its keys, which operators change. */
+  limits: Limits
+  included: Limits | undefined
+  bans: BanRules | undefined
+  /** Of operations and caps, for those that have any. */
+  parts: readonly Part[]
+  /** Whether answers tell what requests have cost. */
+  readonly costsByAnswer: boolean
+}
+
+const kinds = ['plain', 'long', 'brief', 'parts', 'metered'] as const
+type Kind = (typeof kinds)[number]
+
+/** The same for all: short, so that bans begin and end while a minute runs. */
+const banRules: BanRules = {
+  ...{ strikes: 4, withinMs: 30_000, graceMs: 500, forMs: 2_500, factor: 2, atMostMs: 60_000 },
+  memoryMs: 120_000,
+}
+
+/** Customers of each kind. */
+export function drawCustomers(draws: Draws): Customer[] {
+  return Array.from({ length: draws.between(2, 6) }, (_, i) => {
+    const kind = draws.oneOf(kinds)
+    const quota = `q${i}`
+    const keys = Array.from({ length: draws.between(1, 3) }, (_, k) => `${quota}k${k}`)
+    const customer: Customer = {
+      ...{ quota, keys, kind, limits: noneYet, included: undefined, bans: undefined, parts: [] },
+      costsByAnswer: draws.onceIn(2),
+    }
+    changeTerms(customer, draws)
+    return customer
+  })
+}
+
+const noneYet = byLimit(() => Infinity)
+
+/** New limits, as after a change of the customer's plan. */
+export function changeTerms(customer: Customer, draws: Draws): void {
+  const { kind, keys } = customer
+  customer.limits = limitsOf(kind, draws)
+  customer.bans = draws.onceIn(3) ? banRules : undefined
+  customer.included = kind === 'metered' ? byLimit(() => Infinity) : undefined
+  if (customer.included) {
+    customer.included = Object.freeze({ ...customer.included, perDay: draws.between(3, 20) })
+  }
+  if (kind !== 'parts') return
+  const small = (): Limits => ({ perMinute: draws.between(1, 8), perDay: draws.between(4, 30) })
+  const hourly = (): Limits => ({ ...small(), perHour: draws.between(3, 15) })
+  customer.parts = [
+    operationPart('exports', small()),
+    operationPart('searches', hourly()),
+    ...keys.map((key) => capPart(key, 1, hourly())),
+  ]
+}
+
+function limitsOf(kind: Kind, draws: Draws): Limits {
+  const day = draws.between(15, 80)
+  const some: Partial<Record<LimitName, number>> = {}
+  if (kind === 'brief') some.perSecond = draws.between(1, 5)
+  if (kind === 'long' || draws.onceIn(4)) some.perHour = draws.between(8, 40)
+  if (kind === 'long' || draws.onceIn(4)) some.perMonth = draws.between(30, 200)
+  const perMinute = draws.onceIn(6) ? Infinity : draws.between(3, 24)
+  return { ...some, perMinute, perDay: draws.onceIn(6) ? Infinity : day }
+}
+
+/** The terms of one request. */
+export function drawTerms(customer: Customer, key: string, draws: Draws): DecisiveTerms {
+  const { limits, included, bans, parts } = customer
+  const operation = draws.oneOf(['exports', 'searches', undefined])
+  const asked = parts.filter(
+    ({ name, operation: own }) =>
+      (own !== undefined && own === operation) || name.startsWith(`cap:${key}.`),
+  )
+  const least = draws.onceIn(12) ? draws.between(1, 4) : undefined
+  return {
+    ...{ limits, included, bans, least, countsBrief: countsBrief(limits) },
+    parts: asked.length > 0 ? asked : undefined,
+  }
+}

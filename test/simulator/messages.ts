@@ -1,0 +1,53 @@
+import { copyOf, type Adjustment, type Counters } from '../../gateway/front/limits/counters.ts'
+import type { NewGrant } from '../../gateway/front/limits/grants.ts'
+import type { PartCounters } from '../../gateway/front/limits/parts.ts'
+import type { Admission, Seen } from '../../gateway/front/limits/quota-state.ts'
+import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
+import type { StrangerPoints } from '../../gateway/front/limits/stranger-store.ts'
+
+/** A question about a quota, as it is on its way: nothing in it changes any more. */
+export type Question =
+  | Readonly<{ kind: 'decide'; quota: string; ask: Ask }>
+  | Readonly<{ kind: 'adjust'; quota: string; adjustment: Adjustment; admission: Admission }>
+
+/** A change of a quota by an operator. */
+export type Edit =
+  | Readonly<{ kind: 'reset'; quota: string }>
+  | Readonly<{ kind: 'month'; quota: string; monthFrom: number }>
+  | Readonly<{ kind: 'grant'; quota: string; grant: NewGrant }>
+  | Readonly<{ kind: 'ban'; quota: string; key: string; untilMs: number }>
+  | Readonly<{ kind: 'lift'; quota: string; key: string }>
+
+/** All that a gateway may send. */
+export type Message =
+  | Question
+  | Readonly<{ kind: 'strangers'; points: readonly StrangerPoints[] }>
+  | Readonly<{ kind: 'lifts' }>
+  | Readonly<{ kind: 'probe' }>
+
+export type Answer = Decision | Counters | number | readonly number[]
+
+/** A question as it leaves: a gateway goes on to write into what it has seen. */
+export function sent(ask: Ask): Ask {
+  return { ...ask, seen: copyOfSeen(ask.seen), slot: undefined }
+}
+
+/** The same of an adjustment. */
+export function sentAdmission(admission: Admission): Admission {
+  const { counters, parts, seen } = admission
+  return {
+    ...admission,
+    counters: copyOf(counters),
+    parts: copiesOf(parts),
+    seen: copyOfSeen(seen),
+  }
+}
+
+function copyOfSeen(seen: Seen | undefined): Seen | undefined {
+  if (!seen) return undefined
+  return { ...copyOf(seen), bannedUntilMs: seen.bannedUntilMs, parts: copiesOf(seen.parts) }
+}
+
+function copiesOf(parts: PartCounters | undefined): PartCounters | undefined {
+  return parts && new Map([...parts].map(([name, counters]) => [name, copyOf(counters)]))
+}

@@ -1,0 +1,10 @@
+import type { Fault } from './fault.ts'
+import { faultsOfGateways } from './of-gateways.ts'
+import { faultsOfScripts } from './of-scripts.ts'
+import { faultsOfTheStep } from './of-the-step.ts'
+
+export const faults: readonly Fault[] = [
+  ...faultsOfGateways,
+  ...faultsOfTheStep,
+  ...faultsOfScripts,
+]
