@@ -1,0 +1,26 @@
+import t from 'tap'
+import { startBalancer } from '../support/balancer.ts'
+import { runCommand } from '../support/command.ts'
+import { startFleet } from '../support/fleet.ts'
+import { startUpstream } from '../support/gateway.ts'
+import { json } from '../support/http.ts'
+import { startRedis } from '../support/redis.ts'
+
+t.test('four gateways on one Redis are proven exact', async (t) => {
+  const [{ url: upstream }, redis] = await Promise.all([startUpstream(t), startRedis(t)])
+  const store = `redis: "${redis.url}"`
+  const fleet = await startFleet(t, { upstream, store, environments: [{}, {}, {}, {}] })
+  const { url } = await startBalancer(t, fleet.urls)
+  const limits = { perSecond: 20, perMinute: 'unlimited', perDay: 'unlimited' } as const
+  const { authorization } = await fleet.key({ limits })
+  const words = [`${url}/v1/x`, '--limit=20', '--window=second', '--for=12s', '--yes', '--json']
+  const { code, stdout, out } = await runCommand(
+    ['prove', ...words, '--header', `Authorization: ${authorization}`],
+    {},
+  )
+  t.equal(code, 0, out)
+  const { exact, rows } = json(stdout)
+  t.equal(exact, true)
+  const verdicts = (rows as { verdict: string }[]).map(({ verdict }) => verdict)
+  t.strictSame(verdicts, Array(5).fill('exact'))
+})
