@@ -1,0 +1,139 @@
+-- Adds lines of a space of counts to a hash, each batch once.
+-- KEYS: the hash
+-- ARGV: the gateway; the number of its batch; the seconds to keep the hash; the most times of a text; how each number is
+--       merged, a letter each (s: sum, m: max, l: latest); the times that are kept; the times after which the hash is swept,
+--       0 for one that is dropped as a whole; the most lines that are kept, 0 for any number;
+--       then for each line: field, time, part, numbers
+-- Fields: a text of counts: its newest time, and then for each time back from it ';' and the numbers of the part '', with
+--         ',', name, '=' and numbers of each other part behind them. Zeros at the end of numbers are left out but for the first.
+--         @<gateway>: the number of its last batch, and the latest time of that
+--         ;: when it was swept
+local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
+local span, how, kept = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+local every, most = tonumber(ARGV[7]), tonumber(ARGV[8])
+local first, count = 9, #how
+local call, find, sub, match = redis.call, string.find, string.sub, string.match
+local last = call('HGET', hash, by)
+if last and number <= (tonumber(match(last, '^%d+')) or 0) then return 0 end
+
+-- Whoever may use this Redis may write any number there.
+local largest = 9007199254740991
+-- No key has so many lines within a text of few times; it bounds what a call reads and writes.
+local longest = 16384
+
+local function text(n)
+  if n < 1e14 then return n .. '' end
+  return string.format('%.0f', math.min(n, largest))
+end
+
+local function mergedNumber(kind, given, before)
+  if kind == 's' then return given + before end
+  return kind == 'm' and before > given and before or given
+end
+
+-- The numbers of a line together with the stored ones.
+local function merged(stored, i)
+  -- Nearly all lines have a single number.
+  local isSingle = not find(stored, ' ', 1, true)
+  for j = 2, count do if ARGV[i + j] ~= '0' then isSingle = false end end
+  if isSingle then return text(mergedNumber(sub(how, 1, 1), tonumber(ARGV[i + 1]), tonumber(stored) or 0)) end
+  local numbers, n, used = {}, 0, 1
+  for one in string.gmatch(stored, '%d+') do n = n + 1; numbers[n] = tonumber(one) end
+  for j = 1, count do
+    local one = mergedNumber(sub(how, j, j), tonumber(ARGV[i + j]), numbers[j] or 0)
+    if one ~= 0 then used = j end
+    numbers[j] = text(one)
+  end
+  return table.concat(numbers, ' ', 1, used)
+end
+
+-- The lines of a time with one more.
+local function with(lines, part, i, length)
+  if part == '' then
+    local own = match(lines, '^[%d ]*')
+    return merged(own, i) .. sub(lines, #own + 1)
+  end
+  local name = ',' .. part .. '='
+  local from, to = find(lines, name, 1, true)
+  if not from then
+    if most > 0 and length >= longest then return lines end
+    return lines .. name .. merged('', i)
+  end
+  local own = match(lines, '^[%d ]*', to + 1)
+  return sub(lines, 1, to) .. merged(own, i) .. sub(lines, to + 1 + #own)
+end
+
+local latest, field, newest, times = 0, nil, nil, nil
+local function keep()
+  if field then call('HSET', hash, field, text(newest) .. times) end
+end
+for i = first, #ARGV, 3 + count do
+  local at = tonumber(ARGV[i + 1])
+  latest = math.max(latest, at)
+  if ARGV[i] ~= field then
+    keep()
+    field = ARGV[i]
+    newest, times = match(call('HGET', hash, field) or '', '^(%d+)(;.*)$')
+    newest = tonumber(newest)
+    if not newest or newest > largest then newest, times = at, ';' end
+  end
+  local back = newest - at
+  if back < 0 then
+    -- Times without lines lie between.
+    times = string.rep(';', math.min(-back, span)) .. times
+    newest, back = at, 0
+    local from, n = 0, 0
+    while from and n <= span do
+      from = find(times, ';', from + 1, true)
+      n = n + 1
+    end
+    if from then times = sub(times, 1, from - 1) end
+  end
+  if back < span then
+    local from = 1
+    for _ = 1, back do
+      local following = find(times, ';', from + 1, true)
+      if not following then
+        times = times .. ';'
+        following = #times
+      end
+      from = following
+    end
+    local to = find(times, ';', from + 1, true) or #times + 1
+    local lines = with(sub(times, from + 1, to - 1), ARGV[i + 2], i + 2, #times)
+    times = sub(times, 1, from) .. lines .. sub(times, to)
+  end
+end
+keep()
+
+-- Forgets what is too old or too much, and gateways that are gone: a batch that is repeated comes soon.
+local turn = every > 0 and math.floor(latest / every) or 0
+if turn > (tonumber(call('HGET', hash, ';') or '') or 0) then
+  local all, texts = call('HGETALL', hash), {}
+  for i = 1, #all, 2 do
+    local name, value = all[i], all[i + 1]
+    if sub(name, 1, 1) == '@' then
+      if (tonumber(match(value, ' (%d+)$')) or 0) < latest - 2 * every then call('HDEL', hash, name) end
+    elseif name ~= ';' then
+      local time = tonumber(match(value, '^%d+')) or 0
+      if time <= latest - kept then
+        call('HDEL', hash, name)
+      elseif most > 0 then
+        local _, own = string.gsub(value, ';%d', '')
+        local _, others = string.gsub(value, ',', '')
+        texts[#texts + 1] = { time = time, name = name, lines = own + others }
+      end
+    end
+  end
+  table.sort(texts, function(a, b) return a.time > b.time end)
+  local sum = 0
+  for _, one in ipairs(texts) do
+    -- The oldest text that is kept may have more lines than are told; those are left out when they are read.
+    if sum >= most then call('HDEL', hash, one.name) end
+    sum = sum + one.lines
+  end
+  call('HSET', hash, ';', text(turn))
+end
+call('HSET', hash, by, ARGV[2] .. ' ' .. text(latest))
+call('EXPIRE', hash, ARGV[3])
+return 1
