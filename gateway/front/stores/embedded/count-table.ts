@@ -8,16 +8,13 @@ const trimEvery = 30
 /** Names of keys that are looked at in one turn of the loop. */
 export const keysAtOnce = 250
 
-/** A row: its time, its key or the number of that, its part, and its numbers. */
-export type Row = readonly [at: number, key: string | number, part: string, ...numbers: number[]]
-
 /** The columns that tell a row from others: reports on all keys read a time, and the others a key. */
 export function orderOf({ readBy }: Space): string {
   return readBy === 'key' ? 'key, at, part' : 'at, key, part'
 }
 
 /** The columns of the numbers of a line. */
-function columnsOf({ merge }: Space): string[] {
+export function columnsOf({ merge }: Space): string[] {
   return merge.map((_, i) => `n${i}`)
 }
 

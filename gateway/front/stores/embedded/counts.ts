@@ -10,13 +10,13 @@ import {
 } from '../../shelves/counts.ts'
 import { answerOf } from './answer.ts'
 import {
+  columnsOf,
   highestId,
   keysAtOnce,
   lineAdder,
   orderOf,
   rowForgetter,
   tableOf,
-  type Row,
 } from './count-table.ts'
 
 /** Lines that are written in one turn of the loop. */
@@ -27,6 +27,8 @@ const rowsAtOnce = 1_000
 
 /** The number of remembered batches. Each process adds one at a time, so it can be small. */
 const rememberedBatches = 1_000
+
+type Row = readonly (string | number)[]
 
 type Range = Readonly<{ from: number; to: number }>
 
@@ -105,18 +107,19 @@ function pageReader(database: Database, space: Space): Shelf['list'] {
     let rows = answerOf(() => page.all(from, '', '', to))
     for (let last = rows.at(-1); last; last = rows.at(-1)) {
       const lines = noLines()
-      for (const row of rows) addRow(lines, row, String(row[1]))
+      for (const row of rows) addRow(lines, String(row[1]), Number(row[0]), row, 2)
       yield lines
       // The gateway serves requests between two pages.
       await breathe()
-      const [at, key, part] = last
-      rows = answerOf(() => page.all(at, String(key), part, to))
+      const [at, key, part] = [Number(last[0]), String(last[1]), String(last[2])]
+      rows = answerOf(() => page.all(at, key, part, to))
     }
   }
 }
 
 /** Reads all rows of some keys at a time. */
-function wholeReader(database: Database, { name }: Space): Shelf['list'] {
+function wholeReader(database: Database, space: Space): Shelf['list'] {
+  const { name } = space
   const highest = highestId(database, name)
   const names = database
     .prepare<[number, number], [id: number, key: string]>(
@@ -125,25 +128,27 @@ function wholeReader(database: Database, { name }: Space): Shelf['list'] {
     .raw()
   const some = database
     .prepare<[number, number, number], Row>(
-      `SELECT * FROM counts_${name} WHERE at = ? AND key BETWEEN ? AND ?`,
+      `SELECT key, part, ${columnsOf(space).join(', ')} FROM counts_${name} WHERE at = ? AND key BETWEEN ? AND ?
+       ORDER BY key, part`,
     )
     .raw()
   return async function* ({ from, to }) {
     const highestNow = answerOf(highest)
     for (let first = 1; first <= highestNow; first += keysAtOnce) {
       const last = first + keysAtOnce - 1
-      const found = new Map<number, { key: string; rows: Row[] }>()
-      for (const [id, key] of answerOf(() => names.all(first, last))) {
-        found.set(id, { key, rows: [] })
-      }
+      const times: { at: number; rows: Row[]; next: number }[] = []
       for (let at = from; at <= to; at++) {
-        for (const row of answerOf(() => some.all(at, first, last))) {
-          found.get(Number(row[1]))?.rows.push(row)
-        }
+        times.push({ at, rows: answerOf(() => some.all(at, first, last)), next: 0 })
       }
       const lines = noLines()
-      for (const { key, rows } of found.values()) {
-        for (const row of rows) addRow(lines, row, key)
+      // Each time has its rows in the order of their keys: grouping them took a report a fifth more.
+      for (const [id, key] of answerOf(() => names.all(first, last))) {
+        for (const time of times) {
+          for (let row = time.rows[time.next]; row && Number(row[0]) <= id;) {
+            if (row[0] === id) addRow(lines, key, time.at, row, 1)
+            row = time.rows[++time.next]
+          }
+        }
       }
       yield lines
       await breathe()
@@ -163,15 +168,21 @@ function keyReader(database: Database, { name, readBy }: Space): Shelf['ofKey'] 
   return async (key, { from, to }, lines) => {
     for (let at = from; at <= to; at = isInOnePlace ? to + 1 : at + 1) {
       const range = isInOnePlace ? [from, to] : [at]
-      for (const row of answerOf(() => rows.all(key, ...range))) addRow(lines, row, key)
+      for (const row of answerOf(() => rows.all(key, ...range))) {
+        addRow(lines, key, Number(row[0]), row, 2)
+      }
       if (++lookUps % rowsAtOnce === 0) await breathe()
     }
   }
 }
 
-function addRow(lines: Columns, [at, , part, ...numbers]: Row, key: string): void {
+/** Adds a row, whose part is at a place, and its numbers behind. By a pattern it would cost a report a third more. */
+function addRow(lines: Columns, key: string, at: number, row: Row, place: number): void {
   lines.keys.push(key)
-  lines.parts.push(part)
   lines.ats.push(at)
-  lines.numbers.push(...numbers)
+  lines.parts.push(String(row[place]))
+  for (let i = place + 1; i < row.length; i++) {
+    const number = row[i]
+    if (typeof number === 'number') lines.numbers.push(number)
+  }
 }

@@ -27,20 +27,20 @@ export type Layout = Readonly<{
 export function layoutOf(prefix: string, space: Space): Layout {
   const { name, unitMs, kept, readBy, merge, mostOfKey = 0 } = space
   const hash = (which: string | number): string => `${prefix}{count:${name}:${which}}`
-  const argsOf = (times: number, every: number): Argument[] => {
-    const seconds = Math.ceil(((kept + Math.max(every, 1)) * unitMs) / 1_000)
+  const argsOf = (times: number, sweep: string, more = 1): Argument[] => {
+    const seconds = Math.ceil(((kept + more) * unitMs) / 1_000)
     const how = merge.map((each) => letters[each]).join('')
-    return [seconds, times, how, kept, every, mostOfKey]
+    return [seconds, times, how, kept, sweep, mostOfKey]
   }
   if (readBy === 'times') {
-    return { hash, hashOf: (_, at) => hash(at), fieldOf: escaped, step: 1, args: argsOf(1, 0) }
+    return { hash, hashOf: (_, at) => hash(at), fieldOf: escaped, step: 1, args: argsOf(1, '') }
   }
   if (readBy === 'whole') {
     const hashOf = (key: string): string => hash(groupOf(key))
-    return { hash, hashOf, fieldOf: escaped, step: 0, args: argsOf(kept, 1) }
+    return { hash, hashOf, fieldOf: escaped, step: 0, args: argsOf(kept, 'time') }
   }
   const fieldOf = (_: string, at: number): string => String(Math.floor(at / timesOfText))
-  const args = argsOf(timesOfText, timesOfText)
+  const args = argsOf(timesOfText, 'text', timesOfText)
   return { hash, hashOf: hash, fieldOf, step: timesOfText, args }
 }
 

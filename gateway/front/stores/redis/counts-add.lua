@@ -1,16 +1,16 @@
 -- Adds lines of a space of counts to a hash, each batch once.
 -- KEYS: the hash
 -- ARGV: the gateway; the number of its batch; the seconds to keep the hash; the most times of a text; how each number is
---       merged, a letter each (s: sum, m: max, l: latest); the times that are kept; the times after which the hash is swept,
---       0 for one that is dropped as a whole; the most lines that are kept, 0 for any number;
+--       merged, a letter each (s: sum, m: max, l: latest); the times that are kept; when the hash is swept: with each 'time',
+--       with each new 'text', or '' for one that is dropped as a whole; the most lines that are kept, 0 for any number;
 --       then for each line: field, time, part, numbers
 -- Fields: a text of counts: its newest time, and then for each time back from it ';' and the numbers of the part '', with
 --         ',', name, '=' and numbers of each other part behind them. Zeros at the end of numbers are left out but for the first.
 --         @<gateway>: the number of its last batch, and the latest time of that
---         ;: when it was swept
+--         ;: the time with which it was swept last
 local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
 local span, how, kept = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
-local every, most = tonumber(ARGV[7]), tonumber(ARGV[8])
+local sweep, most = ARGV[7], tonumber(ARGV[8])
 local first, count = 9, #how
 local call, find, sub, match = redis.call, string.find, string.sub, string.match
 local last = call('HGET', hash, by)
@@ -63,7 +63,7 @@ local function with(lines, part, i, length)
   return sub(lines, 1, to) .. merged(own, i) .. sub(lines, to + 1 + #own)
 end
 
-local latest, field, newest, times = 0, nil, nil, nil
+local latest, field, newest, times, isNew = 0, nil, nil, nil, false
 local function keep()
   if field then call('HSET', hash, field, text(newest) .. times) end
 end
@@ -75,14 +75,15 @@ for i = first, #ARGV, 3 + count do
     field = ARGV[i]
     newest, times = match(call('HGET', hash, field) or '', '^(%d+)(;.*)$')
     newest = tonumber(newest)
-    if not newest or newest > largest then newest, times = at, ';' end
+    if not newest or newest > largest then newest, times, isNew = at, ';', true end
   end
   local back = newest - at
   if back < 0 then
     -- Times without lines lie between.
     times = string.rep(';', math.min(-back, span)) .. times
     newest, back = at, 0
-    local from, n = 0, 0
+    -- The times of other texts are always the same.
+    local from, n = sweep == 'time' and 0 or nil, 0
     while from and n <= span do
       from = find(times, ';', from + 1, true)
       n = n + 1
@@ -107,13 +108,18 @@ end
 keep()
 
 -- Forgets what is too old or too much, and gateways that are gone: a batch that is repeated comes soon.
-local turn = every > 0 and math.floor(latest / every) or 0
-if turn > (tonumber(call('HGET', hash, ';') or '') or 0) then
+local isDue = sweep == 'text' and isNew
+if sweep == 'time' and latest > (tonumber(call('HGET', hash, ';') or '') or 0) then
+  isDue = true
+  call('HSET', hash, ';', text(latest))
+end
+if isDue then
+  local known = latest - 2 * (sweep == 'text' and span or 1)
   local all, texts = call('HGETALL', hash), {}
   for i = 1, #all, 2 do
     local name, value = all[i], all[i + 1]
     if sub(name, 1, 1) == '@' then
-      if (tonumber(match(value, ' (%d+)$')) or 0) < latest - 2 * every then call('HDEL', hash, name) end
+      if (tonumber(match(value, ' (%d+)$')) or 0) < known then call('HDEL', hash, name) end
     elseif name ~= ';' then
       local time = tonumber(match(value, '^%d+')) or 0
       if time <= latest - kept then
@@ -132,7 +138,6 @@ if turn > (tonumber(call('HGET', hash, ';') or '') or 0) then
     if sum >= most then call('HDEL', hash, one.name) end
     sum = sum + one.lines
   end
-  call('HSET', hash, ';', text(turn))
 end
 call('HSET', hash, by, ARGV[2] .. ' ' .. text(latest))
 call('EXPIRE', hash, ARGV[3])
