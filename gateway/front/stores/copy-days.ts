@@ -1,17 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { rememberedDays, type Tally, type TallyStore } from '../counts/tally-store.ts'
-import type { CountStore } from '../counts/batch.ts'
-import { daysOf, type PeakStore, type QuotaDay } from '../counts/peak-store.ts'
+import { daysOf, type PeakStore } from '../counts/peak-store.ts'
 import { ledgerDays, type LedgerStore } from '../records/ledger-store.ts'
 import { dayMs } from '../../../shared/windows.ts'
 import type { Puts, Reads } from './copy.ts'
 
 const batchSize = 2_000
-
-/** A store of counts that may be the goal of a copy. */
-export interface CopiedCounts<Line> extends CountStore<Line> {
-  /** Puts lines of another store. Of a line that is stored already, the larger numbers stay. */
-  raise(lines: readonly Line[]): Promise<void>
-}
 
 /** The reads of spaces that any technology gives day by day. */
 export function readsOfDays(
@@ -23,10 +17,12 @@ export function readsOfDays(
   return {
     async *tallies() {
       let batch: Tally[] = []
-      for await (const tally of stores.tallies.list(firstDay, today)) {
-        if (batch.push(tally) < batchSize) continue
-        yield batch
-        batch = []
+      for (const list of ['list', 'ofRoutes'] as const) {
+        for await (const tally of stores.tallies[list](firstDay, today)) {
+          if (batch.push(tally) < batchSize) continue
+          yield batch
+          batch = []
+        }
       }
       yield batch
     },
@@ -45,14 +41,16 @@ export function readsOfDays(
 /** Puts of the same spaces. A day of the ledger that is closed already stays as it is. */
 export function putsOfDays(
   stores: Readonly<{
-    tallies: CopiedCounts<Tally>
-    peaks: CopiedCounts<QuotaDay>
+    tallies: TallyStore
+    peaks: PeakStore
     ledger: LedgerStore
   }>,
 ): Pick<Puts, 'tallies' | 'peaks' | 'ledger'> {
+  const by = randomUUID()
+  let number = 0
   return {
-    tallies: (tallies) => stores.tallies.raise(tallies),
-    peaks: (peaks) => stores.peaks.raise(peaks.flatMap(daysOf)),
+    tallies: (lines) => stores.tallies.add({ by, number: ++number, lines }),
+    peaks: (peaks) => stores.peaks.add({ by, number: ++number, lines: peaks.flatMap(daysOf) }),
     async ledger(days) {
       for (const closed of days) {
         await stores.ledger.begin(closed.day)

@@ -8,17 +8,17 @@ import { auditText, rememberedEntries, type AuditEntry } from '../../records/aud
 import type { CopyGoal, Puts, StoredQuota } from '../copy.ts'
 import { putsOfDays } from '../copy-days.ts'
 import { mergedAudit, mergedQuota } from '../merge.ts'
+import { recordsOn } from '../records.ts'
 import { claim } from './claim.ts'
+import { embeddedCounts } from './counts.ts'
 import { inUseSentence, keyLookups, inspectGoal } from './inspect-goal.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedLedger } from './ledger.ts'
 import { lastUseRows } from './last-uses.ts'
 import { Lines } from './key-index.ts'
 import { newFile } from './new-file.ts'
-import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { stateFrom, textOf } from './quota-file.ts'
-import { embeddedTallies } from './tallies.ts'
 
 /** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
@@ -156,8 +156,7 @@ function putsInto(database: Database, mostRows: number, added: Added): Puts {
   const { put: putUses } = lastUseRows(database)
   const putKey = keyPutter(database)
   const ofDays = putsOfDays({
-    tallies: embeddedTallies(database),
-    peaks: embeddedPeaks(database),
+    ...recordsOn(embeddedCounts(database)),
     ledger: embeddedLedger(database),
   })
   return {

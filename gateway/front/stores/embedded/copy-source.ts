@@ -9,6 +9,8 @@ import { newQuota, type QuotaState } from '../../limits/quota-state.ts'
 import { auditEntriesFrom, type AuditEntry } from '../../records/audit-store.ts'
 import type { CopySource, StoredQuota, StoredUses } from '../copy.ts'
 import { readsOfDays } from '../copy-days.ts'
+import { recordsOn } from '../records.ts'
+import { embeddedCounts } from './counts.ts'
 import { keepUntil } from '../keep-until.ts'
 import { applyCommand } from './apply-command.ts'
 import { isClaimed } from './claim.ts'
@@ -16,9 +18,7 @@ import { openGatewayFile } from './database.ts'
 import { requireGatewayFile } from './gateway-file.ts'
 import { isThere } from './is-there.ts'
 import { embeddedLedger } from './ledger.ts'
-import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
-import { embeddedTallies } from './tallies.ts'
 
 const batchSize = 2_000
 
@@ -35,8 +35,7 @@ export function embeddedSource(file: string, clock: Clock): CopySource {
   database.exec('BEGIN')
   const reading: Reading = { database, nowMs: clock(), damaged: 0 }
   const stores = {
-    tallies: embeddedTallies(database),
-    peaks: embeddedPeaks(database),
+    ...recordsOn(embeddedCounts(database)),
     ledger: embeddedLedger(database),
   }
   return {

@@ -60,7 +60,7 @@ function contentsOf(database: Database, nowMs: number): string[] {
   return [
     ...counted(count('keys'), 'key', 'keys'),
     ...counted(quotasIn(database, nowMs), 'quota', 'quotas'),
-    ...counted(count('tallies'), 'tally of usage', 'tallies of usage'),
+    ...counted(count('counts_tallies'), 'tally of usage', 'tallies of usage'),
     ...counted(count('audit'), 'line of audit', 'lines of audit'),
   ]
 }

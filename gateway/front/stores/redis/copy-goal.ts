@@ -1,11 +1,12 @@
 import { scriptTime } from './script-time.ts'
 import type { StoredKey } from '../../keys/key.ts'
 import { recordOf } from '../../keys/record.ts'
-import { rememberedDays } from '../../counts/tally-store.ts'
+import { rememberedDays, tallySpace } from '../../counts/tally-store.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { clashOf } from '../clash.ts'
 import { counted, type CopyGoal, type KeyClash, type Puts, type StoredQuota } from '../copy.ts'
 import { putsOfDays } from '../copy-days.ts'
+import { recordsOn } from '../records.ts'
 import { answerOf } from './answer.ts'
 import { putAudit } from './copy-audit.ts'
 import type { RedisLocation } from './copy-source.ts'
@@ -14,25 +15,24 @@ import { RedisKeys } from './keys.ts'
 import { putLastUses } from './last-uses.ts'
 import { redisLedger } from './ledger.ts'
 import { isCluster } from './library.ts'
-import { redisPeaks } from './peaks.ts'
 import { hashOfState } from './quota-hash.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { keyedScript, script, type RedisOptions } from './script.ts'
-import { redisTallies, talliesName } from './tallies.ts'
+import { layoutOf } from './count-layout.ts'
+import { redisCounts } from './counts.ts'
 
 /** The time limit of a call. It is long, because only the copy waits. */
 const timeoutMs = 10_000
 
 /** Redis as the goal of a copy. Gateways may serve from it meanwhile. */
 export function redisGoal(location: RedisLocation): CopyGoal {
-  const { name, connection, prefix, clock, format } = location
+  const { name, connection, prefix, format } = location
   const added = { keys: 0 }
   const options = { connection, prefix, timeoutMs }
   const puts: Puts = {
     quotas: putQuotas(location),
     ...putsOfDays({
-      tallies: redisTallies(options, clock),
-      peaks: redisPeaks(options),
+      ...recordsOn(redisCounts(options)),
       ledger: redisLedger(options),
     }),
     lastUses: putLastUses(options),
@@ -84,7 +84,7 @@ async function hasTallies({ connection, prefix, clock }: RedisLocation): Promise
   const today = Math.floor(clock() / dayMs)
   const days = Array.from({ length: rememberedDays }, (_, back) => today - back)
   const counts = await Promise.all(
-    days.map((day) => answerOf(connection.exists(talliesName(prefix, day)))),
+    days.map((day) => answerOf(connection.exists(layoutOf(prefix, tallySpace).hash(day)))),
   )
   return counts.some((count) => count > 0)
 }

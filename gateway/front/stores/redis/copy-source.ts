@@ -6,6 +6,8 @@ import { auditEntriesFrom, type AuditEntry } from '../../records/audit-store.ts'
 import { usesFrom } from '../../keys/last-use-store.ts'
 import type { CopySource, StoredQuota, StoredUses } from '../copy.ts'
 import { readsOfDays } from '../copy-days.ts'
+import { recordsOn } from '../records.ts'
+import { redisCounts } from './counts.ts'
 import { keepUntil } from '../keep-until.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
@@ -13,10 +15,8 @@ import type { RedisFormat } from './format.ts'
 import { redisFleet } from './fleet.ts'
 import { redisLedger } from './ledger.ts'
 import { lastUsesName } from './last-uses.ts'
-import { redisPeaks } from './peaks.ts'
 import { stateOfHash } from './quota-hash.ts'
 import { mastersOf, pairsOf, scanned } from './scan.ts'
-import { redisTallies } from './tallies.ts'
 
 const batchSize = 1_000
 
@@ -41,8 +41,7 @@ export function redisSource(location: RedisLocation): CopySource {
   const reading: Reading = { ...location, damaged: 0 }
   const options = { connection, prefix, timeoutMs }
   const stores = {
-    tallies: redisTallies(options),
-    peaks: redisPeaks(options),
+    ...recordsOn(redisCounts(options)),
     ledger: redisLedger(options),
   }
   return {
