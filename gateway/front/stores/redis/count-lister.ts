@@ -2,14 +2,11 @@ import { breathe } from '../../../../shared/breathe.ts'
 import { noLines, type Lines, type Space } from '../../shelves/counts.ts'
 import { groups, layoutOf, type Layout } from './count-layout.ts'
 import { addLines, unescaped, type Wanted } from './count-text.ts'
-import { fieldsOf, readTimeoutMs } from './scan.ts'
+import { fieldsAtOnce, fieldsOf, readTimeoutMs } from './scan.ts'
 import { keyedScript, type KeyedScript, type RedisOptions } from './script.ts'
 
 /** Groups that are asked for at once: their answers may come in one turn of the loop, some 1.5 ms each. */
 const groupsAtOnce = 2
-
-/** Fields that are read per call: Redis decides nothing for some 0.5 ms meanwhile. */
-const fieldsAtOnce = 250
 
 /** Makes what lists the lines of all keys of a space. */
 export function countLister({ connection, prefix, timeoutMs }: RedisOptions) {
@@ -36,7 +33,7 @@ async function* listedByTime(
   for (let at = from; at <= to; at++) {
     // A scan may give a field twice.
     const seen = new Set<string>()
-    for await (const fields of fieldsOf((cursor) => read(hash(at), at, cursor, fieldsAtOnce))) {
+    for await (const fields of fieldsOf((cursor) => read(hash(at), '', cursor, fieldsAtOnce))) {
       const lines = noLines()
       for (const [field, text] of fields) {
         if (seen.has(field)) continue

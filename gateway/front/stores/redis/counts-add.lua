@@ -33,55 +33,65 @@ end
 
 -- The numbers of a line together with the stored ones.
 local function merged(stored, i)
+  local used = count
+  while used > 1 and ARGV[i + used] == '0' do used = used - 1 end
+  if stored == '' then return table.concat(ARGV, ' ', i + 1, i + used) end
   -- Nearly all lines have a single number.
-  local isSingle = not find(stored, ' ', 1, true)
-  for j = 2, count do if ARGV[i + j] ~= '0' then isSingle = false end end
-  if isSingle then return text(mergedNumber(sub(how, 1, 1), tonumber(ARGV[i + 1]), tonumber(stored) or 0)) end
-  local numbers, n, used = {}, 0, 1
+  if used == 1 and not find(stored, ' ', 1, true) then
+    return text(mergedNumber(sub(how, 1, 1), tonumber(ARGV[i + 1]), tonumber(stored) or 0))
+  end
+  local numbers, n = {}, 0
   for one in string.gmatch(stored, '%d+') do n = n + 1; numbers[n] = tonumber(one) end
   for j = 1, count do
     local one = mergedNumber(sub(how, j, j), tonumber(ARGV[i + j]), numbers[j] or 0)
-    if one ~= 0 then used = j end
+    if j > used and one ~= 0 then used = j end
     numbers[j] = text(one)
   end
   return table.concat(numbers, ' ', 1, used)
 end
 
--- The lines of a time with one more.
-local function with(lines, part, i, length)
-  if part == '' then
-    local own = match(lines, '^[%d ]*')
-    return merged(own, i) .. sub(lines, #own + 1)
+-- Texts with a line more: of a time that begins and ends at places.
+local function with(times, from, to, i)
+  local part = ARGV[i]
+  if part ~= '' then
+    local name = ',' .. part .. '='
+    local begin, last = find(times, name, from, true)
+    if not begin or begin > to then
+      if most > 0 and #times >= longest then return times end
+      return sub(times, 1, to) .. name .. merged('', i) .. sub(times, to + 1)
+    end
+    from = last + 1
   end
-  local name = ',' .. part .. '='
-  local from, to = find(lines, name, 1, true)
-  if not from then
-    if most > 0 and length >= longest then return lines end
-    return lines .. name .. merged('', i)
-  end
-  local own = match(lines, '^[%d ]*', to + 1)
-  return sub(lines, 1, to) .. merged(own, i) .. sub(lines, to + 1 + #own)
+  local _, last = find(times, '^[%d ]*', from)
+  return sub(times, 1, from - 1) .. merged(sub(times, from, last), i) .. sub(times, last + 1)
 end
 
-local latest, field, newest, times, isNew = 0, nil, nil, nil, false
+-- A text begins with its newest time.
+local latest, field, newest, begins, times, isNew = 0, nil, nil, nil, nil, false
 local function keep()
-  if field then call('HSET', hash, field, text(newest) .. times) end
+  if field then call('HSET', hash, field, begins .. times) end
 end
 for i = first, #ARGV, 3 + count do
   local at = tonumber(ARGV[i + 1])
-  latest = math.max(latest, at)
+  if at > latest then latest = at end
   if ARGV[i] ~= field then
     keep()
     field = ARGV[i]
-    newest, times = match(call('HGET', hash, field) or '', '^(%d+)(;.*)$')
-    newest = tonumber(newest)
-    if not newest or newest > largest then newest, times, isNew = at, ';', true end
+    local stored = call('HGET', hash, field)
+    local _, begin = find(stored or '', '^%d+;')
+    begins = begin and sub(stored, 1, begin - 1)
+    newest = begin and tonumber(begins)
+    if newest and newest <= largest then
+      times = sub(stored, begin)
+    else
+      newest, begins, times, isNew = at, ARGV[i + 1], ';', true
+    end
   end
   local back = newest - at
   if back < 0 then
     -- Times without lines lie between.
     times = string.rep(';', math.min(-back, span)) .. times
-    newest, back = at, 0
+    newest, begins, back = at, ARGV[i + 1], 0
     -- The times of other texts are always the same.
     local from, n = sweep == 'time' and 0 or nil, 0
     while from and n <= span do
@@ -100,9 +110,8 @@ for i = first, #ARGV, 3 + count do
       end
       from = following
     end
-    local to = find(times, ';', from + 1, true) or #times + 1
-    local lines = with(sub(times, from + 1, to - 1), ARGV[i + 2], i + 2, #times)
-    times = sub(times, 1, from) .. lines .. sub(times, to)
+    local to = span > 1 and find(times, ';', from + 1, true) or #times + 1
+    times = with(times, from + 1, to - 1, i + 2)
   end
 end
 keep()

@@ -1,9 +1,10 @@
 -- Reads texts of counts of a hash, without the times before the first one that is asked for:
 -- { the next cursor, "field \0 text \0 field ..." } as one text, which costs a gateway a fifth of what as many texts would.
--- KEYS: the hash   ARGV: the first time; the cursor; the number of fields
+-- KEYS: the hash   ARGV: the first time, or '' for texts of a single one; the cursor; the number of fields
 local from = tonumber(ARGV[1])
 local page = redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ARGV[3])
 local all, found = page[2], {}
+if not from then return { page[1], table.concat(all, '\0') } end
 for i = 1, #all, 2 do
   local value = all[i + 1]
   local newest, to = string.match(value, '^(%d+)();')
