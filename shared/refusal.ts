@@ -60,6 +60,7 @@ export type Reason =
   | 'method'
   | 'path'
   | 'address'
+  | 'origin'
   | 'scope'
   | 'plan'
   | 'cost'

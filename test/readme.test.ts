@@ -63,7 +63,11 @@ t.test('the page of plans tells every window, by examples that hold', (t) => {
       upstreams: { api: { targets: ['http://127.0.0.1:1'] } },
       routes: [{ path: '/x', upstream: 'api' }],
     }
-    const text = stringify({ ...base, ...(parse(yaml) as object) })
+    const written = parse(yaml) as object
+    // A recipe is a part of a route.
+    const route = { path: '/x', upstream: 'api', cost: { estimate: 1, ...written } }
+    const whole = 'from' in written ? { routes: [route] } : written
+    const text = stringify({ ...base, ...whole })
     const variables = [...yaml.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, 'x'])
     t.strictSame(messagesOf(text, 'x', Object.fromEntries(variables)), [], yaml)
   }
@@ -133,7 +137,10 @@ t.test('what is told of settings that are left out is what they are', (t) => {
         swap: { to: [{ url: 'http://127.0.0.1:2' }] },
       },
     },
-    routes: [{ path: '/x', upstream: 'NAME' }],
+    routes: [
+      { path: '/x', upstream: 'NAME' },
+      { path: '/y', upstream: 'NAME', cost: { estimate: 1, from: 'answer' } },
+    ],
     deprecations: [
       {
         ...{ operation: 'GET /x', since: '2025-12-05', sunset: '2030-12-05' },
@@ -148,7 +155,10 @@ t.test('what is told of settings that are left out is what they are', (t) => {
   let count = 0
   for (const [place = '', , otherwise = ''] of table('config/README.md', 'setting')) {
     if (otherwise === '') continue
-    const steps = place.replace('plans.NAME', 'plans.free').replaceAll('[]', '.0').split('.')
+    const one = place
+      .replace('plans.NAME', 'plans.free')
+      .replace('routes[].cost.', 'routes.1.cost.')
+    const steps = one.replaceAll('[]', '.0').split('.')
     put(written, steps, parse(otherwise))
     count++
   }

@@ -11,6 +11,7 @@ import { OwnMember } from './fleet/own-member.ts'
 import type { Opening } from './opening.ts'
 import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
+import { UnderWay } from './forwarding/under-way.ts'
 import type { FrontListener, Listening } from './listener.ts'
 import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores } from './stores/open.ts'
@@ -80,6 +81,8 @@ export async function openFront(options: FrontOptions) {
     ...counts,
     ...backends,
     tunnels,
+    /** The answers that are read on for their cost, after their callers have left. */
+    drains: new UnderWay(),
     stores,
     /** The TLS files of addresses and upstreams. */
     certificates,

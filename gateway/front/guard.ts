@@ -112,10 +112,11 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   // It is closed after its last request.
   const { upstreams, trustedProxies, unanswered, close } = opened
-  const { tunnels, onlooker, meters } = front
+  const { tunnels, drains, onlooker, meters } = front
   const withheld = ownKeyHeaders(from)
   const forwarding = {
-    ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, tunnels, onlooker },
+    ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, onlooker },
+    ...{ tunnels, drains },
     signatureWithheld: () => void meters.signaturesWithheld++,
   }
   const routes = {

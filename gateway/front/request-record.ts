@@ -8,7 +8,7 @@ import { toldOf, type Standing, type ToldStanding } from './limits/headers.ts'
 import type { PartState } from './limits/parts.ts'
 import type { Forbidden } from './limits/refusals.ts'
 import type { Terms } from './keys/terms.ts'
-import type { AnswerCost, ToldCost } from './limits/answer-cost.ts'
+import type { AnswerCost, Told, ToldCost } from './limits/answer-cost.ts'
 import type { Trace } from './request-trace.ts'
 import type { FairShare, ShareTaken } from './http/fair-share.ts'
 
@@ -24,6 +24,8 @@ export type GuardedRoute = Readonly<{
   answerCost?: AnswerCost | undefined
   /** The scopes that its requests need; `undefined` for none. */
   needs?: readonly string[] | undefined
+  /** Whether its refusals have what SDKs of models read. */
+  errors?: boolean | undefined
   /** The shares of its upstream; `undefined` without one. */
   share: FairShare | undefined
   /** Called for each request when its answer has ended or its caller has left. */
@@ -36,6 +38,12 @@ export type GuardedRoute = Readonly<{
 
 /** Finds the route of a path and a method. */
 export type RouteOf = (path: string, method: string) => GuardedRoute
+
+/** Reads the cost of a request in the body of its answer, piece by piece; `isPassed` says whether the caller gets it. */
+type BodyTold = Readonly<{ add(piece: Buffer, isPassed: boolean): void; told: Told }>
+
+/** A call of a backend, which ends when its caller has left, or drains: then `drained` is called at its end. */
+type UpstreamCall = Readonly<{ cancel(): void; drain?(drained: () => void): boolean }>
 
 /** What an app sees of a guarded request. It is for reading. */
 export interface GuardedRequest {
@@ -77,12 +85,15 @@ export class RequestRecord implements GuardedRequest {
   announced: Announced | 'unasked' | undefined = 'unasked'
   /** The act of a test key; `undefined` without one. A request with it counts nowhere. */
   acted: string | undefined = undefined
-  /** Whether its backend has answered; a WebSocket doesn't count as an answer. */
-  isAnswered = false
+  /** The status of its backend's answer; 0 before it, and for a WebSocket. */
+  answerStatus = 0
+  /** Whether the end of that answer has come, and whether its caller has left before. */
+  isWhole = false
+  hasLeft = false
   /** The cost that its answer tells: in a trailer, if that is well formed or alone, else in a header. */
   toldCost: ToldCost | undefined = undefined
   /** The reader of its answer's body, where its route has the cost from there. */
-  bodyCost: { add(piece: Buffer): void; readonly told: string | undefined } | undefined = undefined
+  bodyCost: BodyTold | undefined = undefined
   /** Whether the app's log names its caller. */
   isNamed = false
   /** Whether the handler of an app's own route has thrown, or has sent an error. */
@@ -98,7 +109,7 @@ export class RequestRecord implements GuardedRequest {
    * a closure to old space together with the whole request: a third of all memory outlived its request, and a
    * collection took 13 ms instead of 3.
    */
-  upstreamCall: { cancel(): void } | undefined = undefined
+  upstreamCall: UpstreamCall | undefined = undefined
   /** The shares of its upstream, in which it is counted until its answer has ended. */
   share: FairShare | undefined = undefined
   /** The share of that upstream that its quota had, if it got no more. */

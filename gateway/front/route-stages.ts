@@ -82,14 +82,14 @@ export class Stages {
   }
 
   guardedRoute(settings: GuardedSettings): GuardedRoute {
-    const { label, cost, answerCost, needs, upstream = '', isFree = false } = settings
+    const { label, cost, answerCost, needs, errors, upstream = '', isFree = false } = settings
     const { forwarder, answer } = settings
     const record = this.#record.answersOf({ path: label, upstream, isFree })
     const { front } = this.#options
     const unanswered = forwarder || answer ? undefined : this.#opened.unanswered
     const ended = answerCost || unanswered ? adjusting(front, record, unanswered) : record
     const share = this.#opened.upstreams.get(upstream)?.share
-    return { label, cost, answerCost, needs, share, ended, forwarder, answer }
+    return { label, cost, answerCost, needs, errors, share, ended, forwarder, answer }
   }
 
   /** The stages of one route; `forward` answers instead of its handler, see routes.ts. */

@@ -21,7 +21,10 @@ import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
 import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 
 /** The settings of a route, and its answer to requests that have passed the stages. */
-export type RouteSettings = Pick<GuardedRoute, 'label' | 'cost' | 'answerCost' | 'needs'> &
+export type RouteSettings = Pick<
+  GuardedRoute,
+  'label' | 'cost' | 'answerCost' | 'needs' | 'errors'
+> &
   Readonly<{
     /** The upstream whose shares its requests take; `undefined` if it has none. */
     upstream?: string
@@ -140,9 +143,9 @@ function routesOf(
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
-    const { path, cost, answerCost, upstream, scopes } = route
+    const { path, cost, answerCost, upstream, scopes, errors } = route
     const forwarder = forwarderOf(route)
-    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, forwarder })
+    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, forwarder, errors })
     for (const method of route.methods) {
       const needs = scopes?.get(method)
       byMethod.set(method, needs ? { ...guarded, needs } : guarded)
@@ -152,7 +155,8 @@ function routesOf(
   const cost = Math.min(...routes.map(({ cost }) => cost))
   const methods = [...byMethod.keys()]
   const answer = refusing(() => notAllowed(methods))
-  const others = guardedRoute({ label: path, cost, upstream, answer })
+  const errors = routes.some((route) => route.errors)
+  const others = guardedRoute({ label: path, cost, upstream, answer, errors })
   return { path, methods, routeOf: (method) => byMethod.get(method) ?? others }
 }
 

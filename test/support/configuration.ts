@@ -94,6 +94,8 @@ jwt:
     name: email
     account: { claim: tenant, prefix: 'kc:' }
     plan: { claim: plan, is: { gold: free }, else: free }
+    scopes: scp
+    forward: { X-Caller-Tenant: /org/id }
     maxCallers: 7
     allow: [ 10.0.0.0/8 ]
 quota: { path: /me }
@@ -117,6 +119,17 @@ routes:
   - { path: "/v1/{b}", upstream: animals, cost: 0 }
   - { path: /v1/ask, upstream: animals, cost: { estimate: 10, from: answer, atMost: 500 } }
   - { path: /v1/chat, upstream: animals, cost: { estimate: 10, from: { json: /usage/total_tokens, times: 0.1 } } }
+  - path: /v1/messages
+    upstream: animals
+    errors: on
+    scopes: { GET: [], '*': [ messages ] }
+    cost:
+      estimate: 10
+      from: { json: { /usage/input_tokens /message/usage/input_tokens: 1, /usage/output_tokens: 5 } }
+      atMost: 100
+      untold: nothing
+      left: atMost
+      drain: { time: 5s, size: 1MiB }
   - { path: /old/*, upstream: animals, rewrite: /api/* }
   - { path: /shop/*, upstream: animals, rewrite: / }
 deprecations:

@@ -128,10 +128,10 @@ const bodyOf = (text: string): Blocks => {
 }
 
 const costIn = (type: string) => (text: string) => {
-  const path = ['usage', 'total_tokens']
-  const body = new BodyCost({ 'content-type': type }, { path, times: 1 })
+  const paths = [['usage', 'total_tokens']]
+  const body = new BodyCost({ 'content-type': type }, [{ paths, millionths: 1e6 }])
   const bytes = Buffer.from(text)
-  for (let i = 0; i < bytes.length; i += 16_384) body.add(bytes.subarray(i, i + 16_384))
+  for (let i = 0; i < bytes.length; i += 16_384) body.add(bytes.subarray(i, i + 16_384), true)
   return body.told
 }
 
@@ -453,7 +453,7 @@ export const others: Readonly<Record<string, string>> = {
     ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts
     ${front}/forwarding/target-url.ts ${front}/guarded-routes.ts ${http}/key-header.ts ${http}/networks.ts
     ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/own-document.ts
-    ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
+    ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/origins.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
     ${front}/limits/limit-settings.ts ${front}/routes.ts ${front}/traces/spans-of.ts shared/serve.ts
     shared/spans/collector.ts shared/spans/open.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,
   'what operators send after they were known':
@@ -463,5 +463,5 @@ export const others: Readonly<Record<string, string>> = {
     shared/pretty.ts shared/sqlite.ts`,
   'ids, by one kind of characters from the first on': `${http}/request-ids.ts`,
   'what stores hold': `${front}/keys/last-use-store.ts ${front}/limits/past-points.ts`,
-  'a few characters, after a look at their number': `${front}/counts/refusal-block.ts ${front}/portal/usage.ts shared/int64.ts`,
+  'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts`,
 }

@@ -119,6 +119,8 @@ export type Route = Readonly<{
   /** What replaces the fixed part of the path towards the backend, such as `/api/*`; `/` takes it away. */
   rewrite: string | undefined
   bodyLimit: number
+  /** Whether its refusals have what SDKs of models read. */
+  errors: boolean
 }>
 
 /** An address that is told of events. */

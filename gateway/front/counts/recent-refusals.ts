@@ -1,52 +1,40 @@
-import type { KeptRefusal } from './kept-refusal.ts'
-import {
-  blockSize,
-  hashOf,
-  RefusalBlock,
-  type EndedBadly,
-  type RefusalColumns,
-} from './refusal-block.ts'
-import { keptRefusals, mostFound } from './refusal-store.ts'
+import { keptRefusal, type EndedBadly, type KeptRefusal } from './kept-refusal.ts'
+import { hashOf, KeptChunk } from './refusal-chunk.ts'
+import { chunksKept, chunkSize, keptRefusals, mostFound } from './refusal-store.ts'
 
-/**
- * Keeps the latest refused and failed answers of this gateway, for `explain`. Slots are made once: objects made for each
- * refusal would outlive it, and be left to the full collections. They are made when they are needed: 20,000 at once, at
- * the start, cause a collection in the middle of the first requests, and V8 then takes 3 µs more for each request ever
- * after (in `process.nextTick`).
- */
+/** Keeps the latest refused and failed answers of this gateway, for `explain`. Each has a number, counted from 1 since the start. */
 export class RecentRefusals {
-  readonly #size: number
-  readonly #blocks: RefusalBlock[] = []
+  /** By the place of each chunk among those that are kept. */
+  readonly #chunks: KeptChunk[] = []
+  readonly #beganAtMs: number
   #latest = 0
 
-  readonly #beganAtMs: number
-
-  /** `size` is a multiple of a thousand; `beganAtMs` the time from which on all are kept. */
-  constructor(beganAtMs: number, size = keptRefusals) {
+  /** `beganAtMs` is the time from which on all are kept. */
+  constructor(beganAtMs: number) {
     this.#beganAtMs = beganAtMs
-    this.#size = size
   }
 
   get count(): number {
-    return Math.min(this.#latest, this.#size)
+    return Math.min(this.#latest, keptRefusals)
   }
 
-  /** The number of the latest one, counted from 1 since the start. */
+  /** The number of the latest one. */
   get number(): number {
     return this.#latest
   }
 
   /** The time since which all refused and failed answers are kept. */
   get sinceMs(): number {
-    if (this.#latest < this.#size) return this.#beganAtMs
-    return this.timeOf(this.#latest - this.#size + 1)
+    if (this.#latest < keptRefusals) return this.#beganAtMs
+    return this.timeOf(this.#latest - keptRefusals + 1)
   }
 
-  /** Keeps one answer, in place of the oldest if all slots are taken. */
+  /** Keeps one answer, in place of the oldest ones if there are too many. */
   keep(ended: EndedBadly): void {
-    const index = this.#latest++ % this.#size
-    const block = (this.#blocks[Math.floor(index / blockSize)] ??= new RefusalBlock())
-    block.write(index % blockSize, ended)
+    const place = placeOf(this.#latest++)
+    const chunk = (this.#chunks[place.chunk] ??= new KeptChunk())
+    if (place.of === 0) chunk.clear()
+    chunk.add(keptRefusal(ended))
   }
 
   /** The latest answers with an id, the newest first. */
@@ -59,38 +47,38 @@ export class RecentRefusals {
     const matches: KeptRefusal[] = []
     const oldest = this.#latest - this.count
     for (let number = this.#latest; number > oldest && matches.length < mostFound; number--) {
-      const [block, slot] = this.#placeOf(number)
-      if (block.hashAt(slot) === hash && isWanted(block.idAt(slot))) matches.push(block.read(slot))
+      const [chunk, place] = this.chunkOf(number)
+      const answer = chunk.hashAt(place) === hash ? chunk.at(place) : undefined
+      if (answer && isWanted(answer.id)) matches.push(answer)
     }
     return matches
   }
 
   /** The answers after the one with a number, up to another one, as far as they are kept; the oldest first. */
   between(after: number, last: number): readonly KeptRefusal[] {
-    const matches: KeptRefusal[] = []
-    for (let number = Math.max(after, this.#latest - this.count) + 1; number <= last; number++) {
-      const [block, slot] = this.#placeOf(number)
-      matches.push(block.read(slot))
-    }
-    return matches
+    const first = Math.max(after, this.#latest - this.count) + 1
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => {
+      const [chunk, place] = this.chunkOf(first + i)
+      return chunk.at(place)
+    })
   }
 
   /** The time of the answer with a number. */
   timeOf(number: number): number {
-    const [block, slot] = this.#placeOf(number)
-    return block.timeAt(slot)
+    const [chunk, place] = this.chunkOf(number)
+    return chunk.timeAt(place)
   }
 
-  /** Kept answers from one number to another, all of one block, column by column. */
-  columns(first: number, last: number): RefusalColumns {
-    const [block, slot] = this.#placeOf(first)
-    return block.columns(slot, slot + last - first + 1)
+  /** The chunk of the answer with a number, and its place there. */
+  chunkOf(number: number): readonly [chunk: KeptChunk, place: number] {
+    const { chunk: index, of } = placeOf(number - 1)
+    const chunk = this.#chunks[index]
+    if (chunk) return [chunk, of]
+    throw new Error('nothing is kept at this place yet')
   }
+}
 
-  #placeOf(number: number): readonly [block: RefusalBlock, slot: number] {
-    const index = (number - 1) % this.#size
-    const block = this.#blocks[Math.floor(index / blockSize)]
-    if (block) return [block, index % blockSize]
-    throw new Error('nothing is kept in this slot yet')
-  }
+/** The place of the chunk of an answer, counted from 0, and that of the answer in it. */
+function placeOf(index: number): Readonly<{ chunk: number; of: number }> {
+  return { chunk: Math.floor(index / chunkSize) % chunksKept, of: index % chunkSize }
 }

@@ -1,11 +1,9 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
-import { toTenths } from '../../../shared/clock.ts'
 import { isOf, readerOf, Type } from '../../../shared/schema.ts'
 import { windowNames } from '../../../shared/windows.ts'
-import { at, keptRefusal, numberNames, type KeptRefusal, type Said } from './kept-refusal.ts'
-import type { RefusalColumns } from './refusal-block.ts'
-import type { RefusalChunk } from './refusal-store.ts'
+import type { KeptRefusal } from './kept-refusal.ts'
+import { chunkSize, type RefusalChunk } from './refusal-store.ts'
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)]
 
@@ -14,78 +12,79 @@ const mostBytes = 2 ** 21
 
 const hashLength = 4
 
-/** Parts of numbers that nobody is told of, and that take half of the space: those of a millisecond, and of 0.1 ms. */
-const rounded: Readonly<Record<number, (number: number) => number>> = {
-  [at.timeMs]: Math.floor,
-  [at.ownMs]: toTenths,
-  [at.upstreamMs]: toTenths,
+/** The bytes of most chunks, with which each begins. */
+const firstBytes = 98_304
+
+/** Consecutive answers as JSON, outside of V8's heap: objects would outlive their requests, and be left to the full collections. */
+export class KeptChunk {
+  #bytes = Buffer.allocUnsafeSlow(firstBytes)
+  readonly #ends = new Uint32Array(chunkSize)
+  readonly #hashes = new Int32Array(chunkSize)
+  readonly #times = new Float64Array(chunkSize)
+  #count = 0
+
+  add(answer: KeptRefusal): void {
+    const text = JSON.stringify(answer)
+    const start = this.#startOf(this.#count)
+    const end = start + Buffer.byteLength(text)
+    if (end > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(2 * end)
+      this.#bytes.copy(grown, 0, 0, start)
+      this.#bytes = grown
+    }
+    this.#bytes.write(text, start)
+    this.#ends[this.#count] = end
+    this.#hashes[this.#count] = hashOf(answer.id)
+    this.#times[this.#count++] = answer.atMs
+  }
+
+  /** Forgets its answers: later ones take their bytes. */
+  clear(): void {
+    this.#count = 0
+  }
+
+  hashAt(place: number): number | undefined {
+    return this.#hashes[place]
+  }
+
+  timeAt(place: number): number {
+    return this.#times[place] ?? 0
+  }
+
+  at(place: number): KeptRefusal {
+    return JSON.parse(this.#textOf(place)) as KeptRefusal
+  }
+
+  /** Packs the answers from one place to another for a store. */
+  async packed(
+    gateway: string,
+    [from, to]: readonly [number, number],
+    place: Pick<RefusalChunk, 'by' | 'place'>,
+  ): Promise<RefusalChunk> {
+    const texts = Array.from({ length: to - from + 1 }, (_, i) => this.#textOf(from + i))
+    const content = `{"gateway":${JSON.stringify(gateway)},"answers":[${texts.join()}]}`
+    return {
+      ...place,
+      lastMs: Math.max(...this.#times.subarray(from, to + 1)),
+      hashes: bytesOf(this.#hashes.slice(from, to + 1)),
+      answers: await deflate(content, { level: 1 }),
+    }
+  }
+
+  #startOf(place: number): number {
+    return place === 0 ? 0 : (this.#ends[place - 1] ?? 0)
+  }
+
+  #textOf(place: number): string {
+    return this.#bytes.toString('utf8', this.#startOf(place), this.#ends[place])
+  }
 }
 
-/** A number of each answer, or the one number that all have. */
-const column = Type.Union([
-  Type.Number(),
-  Type.Null(),
-  Type.Array(Type.Union([Type.Number(), Type.Null()])),
-])
-
-const contentSchema = Type.Object({
-  gateway: Type.String(),
-  ids: Type.Array(Type.String()),
-  paths: Type.Array(Type.String()),
-  numbers: Type.Record(Type.String(), column),
-  said: Type.Record(Type.String(), Type.Object({ values: Type.Array({}), places: column })),
-})
-
-/** JSON has null for Infinity. */
-type Column = number | null | readonly (number | null)[]
-
-type Content = Readonly<{
-  gateway: string
-  ids: readonly string[]
-  paths: readonly string[]
-  numbers: Readonly<Record<string, Column>>
-  said: Readonly<Record<string, Readonly<{ values: readonly unknown[]; places: Column }>>>
-}>
-
-const contentFrom = readerOf(contentSchema)
-
-/** Packs answers for a store, column by column: alike values side by side take little time and space. */
-export async function packed(
-  gateway: string,
-  { hashes, ids, paths, numbers, said }: RefusalColumns,
-  place: Pick<RefusalChunk, 'by' | 'place'>,
-): Promise<RefusalChunk> {
-  const columns = numbers.map((values, i) => {
-    const round = rounded[i]
-    if (!round) return values
-    return typeof values === 'number' ? round(values) : values.map(round)
-  })
-  const content: Content = {
-    gateway,
-    ids,
-    paths,
-    numbers: Object.fromEntries(numberNames.map((name, i) => [name, columns[i] ?? 0])),
-    said: Object.fromEntries(Object.entries(said).map(([name, all]) => [name, listed(all)])),
-  }
-  return {
-    ...place,
-    lastMs: Math.max(...[columns[at.timeMs] ?? 0].flat()),
-    hashes: bytesOf(hashes),
-    answers: await deflate(JSON.stringify(content), { level: 1 }),
-  }
-}
-
-/** Values that repeat: each once, and the place of each answer's among them. */
-function listed(all: readonly unknown[]) {
-  const [first] = all
-  if (all.every((value) => value === first)) return { values: [first], places: 0 }
-  const places = new Map<unknown, number>()
-  const column = all.map((value) => {
-    const place = places.get(value) ?? places.size
-    places.set(value, place)
-    return place
-  })
-  return { values: [...places.keys()], places: column }
+/** The short hash of an id, by which answers are found. */
+export function hashOf(text: string): number {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0
+  return hash
 }
 
 function bytesOf(hashes: Int32Array): Buffer {
@@ -102,6 +101,8 @@ export function mayHave({ hashes }: Pick<RefusalChunk, 'hashes'>, hash: number):
   return hashes.includes(bytesOf(Int32Array.of(hash)))
 }
 
+const contentFrom = readerOf(Type.Object({ gateway: Type.String(), answers: Type.Array({}) }))
+
 /** The answers of a chunk whose ids pass a check, and the name of their gateway; `undefined` if no gateway has written it. */
 export async function unpacked(
   answers: Buffer,
@@ -109,34 +110,9 @@ export async function unpacked(
 ): Promise<Readonly<{ gateway: string; answers: readonly KeptRefusal[] }> | undefined> {
   const bytes = await inflate(answers, { maxOutputLength: mostBytes }).catch(() => undefined)
   const content = contentFrom(bytes?.toString())
-  return (
-    content && {
-      gateway: content.gateway,
-      answers: content.ids.flatMap((id, i) => {
-        const answer = isWanted(id) ? answerIn(content, id, i) : undefined
-        return isOf(answerSchema, answer) ? [answer] : []
-      }),
-    }
-  )
-}
-
-function answerIn({ paths, numbers, said }: Content, id: string, i: number): KeptRefusal {
-  const numberOf = (place: number): number => {
-    const [name = ''] = numberNames.slice(place, place + 1)
-    const value = valueAt(numbers[name], i)
-    // A window that the gateway of the chunk doesn't know has no limit.
-    const isAbsent = value === undefined && !name.endsWith(' limit')
-    return isAbsent ? 0 : (value ?? Infinity)
-  }
-  const textOf = ([name, { values, places }]: [string, Content['said'][string]]) => {
-    return [name, values[valueAt(places, i) ?? 0] ?? undefined]
-  }
-  const texts = Object.fromEntries(Object.entries(said).map(textOf)) as Said
-  return keptRefusal(id, paths[i] ?? '', texts, numberOf)
-}
-
-function valueAt(values: Column | undefined, i: number): number | null | undefined {
-  return typeof values === 'number' || !values ? values : values[i]
+  const isKept = (answer: unknown): answer is KeptRefusal =>
+    isOf(answerSchema, answer) && isWanted(answer.id)
+  return content && { gateway: content.gateway, answers: content.answers.filter(isKept) }
 }
 
 /** A time that a date can have. */
@@ -169,6 +145,6 @@ const answerSchema = Type.Object({
   ),
   ...{ strikes: Type.Number(), strikesToBan: Type.Optional(Type.Number()) },
   bannedUntilMs: someTime,
-  shareTaken: Type.Object({ underWay: Type.Number(), share: Type.Number() }),
+  shareTaken: Type.Optional(Type.Object({ underWay: Type.Number(), share: Type.Number() })),
   ...{ ownMs: Type.Number(), upstreamMs: Type.Optional(Type.Number()) },
 })

@@ -2,7 +2,6 @@ import { breathe } from '../../../shared/breathe.ts'
 import type { Member } from '../fleet/store.ts'
 import type { Written } from './count-writer.ts'
 import type { RecentRefusals } from './recent-refusals.ts'
-import { packed } from './refusal-chunk.ts'
 import { chunksKept, chunkSize, storedMs, type RefusalStore } from './refusal-store.ts'
 
 export type RefusalWriterOptions = Readonly<{
@@ -42,12 +41,13 @@ export class RefusalWriter implements Written {
   async #put(chunk: number, last: number): Promise<void> {
     const { refusals, store, self } = this.#options
     let first = Math.max(chunk * chunkSize, refusals.number - refusals.count) + 1
-    // Later answers have taken the slots of all of them.
+    // Later answers have taken the place of all of them.
     if (first > last) return
     const endMs = refusals.timeOf(last) - storedMs
     while (first < last && refusals.timeOf(first) <= endMs) first++
     const { id, name } = self()
-    const place = { by: id, place: chunk % chunksKept }
-    await store.put(await packed(name, refusals.columns(first, last), place))
+    const [kept, from] = refusals.chunkOf(first)
+    const range = [from, from + last - first] as const
+    await store.put(await kept.packed(name, range, { by: id, place: chunk % chunksKept }))
   }
 }

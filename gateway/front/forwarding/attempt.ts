@@ -53,6 +53,8 @@ export type AttemptListener = {
   trailed?(trailers: IncomingHttpHeaders): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
+  /** Its caller has left, or reads nothing any more. */
+  left?(): void
   /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */
   ended(): void
 }

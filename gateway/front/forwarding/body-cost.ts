@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { jsonFrom } from '../../../shared/json.ts'
 import { memberAt } from '../../../shared/pointer.ts'
-import type { CostInBody } from '../limits/answer-cost.ts'
+import { pointsOf, type CostMember, type Told } from '../limits/answer-cost.ts'
 
 /** The largest JSON body, and the largest event of a stream, that are read. */
 const mostBytes = 1_048_576
@@ -15,7 +15,7 @@ const mostRefused = 64
 /** The most parameters of a type, of which one may be the charset. */
 const mostParameters = 16
 
-const [lineFeed, carriageReturn, space] = [10, 13, 32]
+const [lineFeed, carriageReturn, space, recordSeparator] = [10, 13, 32, 30]
 
 /** The beginning of a line of data. */
 const dataField = [...Buffer.from('data:')]
@@ -23,17 +23,22 @@ const dataField = [...Buffer.from('data:')]
 const escape = Buffer.from('\\u')
 
 /** Stands for a member that is no whole number. */
-const nonsense = 'nonsense'
+const nonsense = 'nonsense' as const
+
+/** The most points that are told: as many digits as a header may have. */
+const mostPoints = 9_999_999_999
 
 /**
- * Reads what a request has cost out of the body of its answer, while that is passed on: a member of a JSON body, or of the
- * last event of a stream that has it. Nothing is parsed that can't have the member.
+ * Reads what a request has cost out of the body of its answer, while that is passed on: numbers of a JSON body, or of the last
+ * events of a stream that have them. Nothing is parsed that can't have one.
  */
 export class BodyCost {
-  readonly #where: CostInBody
-  readonly #kind: 'json' | 'events' | 'other'
-  /** A name that each text with the member holds, unless it is written with escapes. */
-  readonly #name: Buffer
+  readonly #members: readonly CostMember[]
+  readonly #kind: 'json' | 'events' | 'lines' | 'other'
+  /** Names, of which each text with a member holds one, unless it is written with escapes. */
+  readonly #names: readonly Buffer[]
+  /** The last number of each member. */
+  readonly #numbers: (number | typeof nonsense | undefined)[]
   /** The body, or the data of the event that comes in: a copy, because each piece may hold the memory of a whole read. */
   #text = Buffer.alloc(0)
   #length = 0
@@ -45,21 +50,40 @@ export class BodyCost {
   /** Whether the line before has ended with a carriage return. */
   #isAfterReturn = false
   #refused = 0
-  #costText: string | undefined
+  /** The events that the caller has got. */
+  #passed = 0
+  #isPassed = true
 
-  constructor(headers: IncomingHttpHeaders, where: CostInBody) {
-    this.#where = where
+  constructor(headers: IncomingHttpHeaders, members: readonly CostMember[]) {
+    this.#members = members
     this.#kind = kindOf(headers)
-    this.#name = Buffer.from(where.path.findLast(isPlainName) ?? '')
+    this.#numbers = members.map(() => undefined)
+    const names = members.flatMap(({ paths }) => paths.map((path) => path.findLast(isPlainName)))
+    this.#names = [...new Set(names)].map((name = '') => Buffer.from(name))
   }
 
-  /** The cost that the body has told so far, in the form of a backend's header; `undefined` for none. */
-  get told(): string | undefined {
-    if (this.#kind === 'json') this.#endText()
-    return this.#costText
+  /** The cost that the body has told so far, in the form of a backend's header. */
+  get told(): Told {
+    if (this.#kind !== 'events') this.#endText()
+    const weights = this.#members.map(({ millionths }) => millionths)
+    const most = { paths: [], millionths: Math.max(...weights) }
+    return {
+      costText: this.#costText,
+      isWhole: !this.#numbers.includes(undefined),
+      passed: pointsOf([this.#passed], [most]),
+    }
   }
 
-  add(piece: Buffer): void {
+  get #costText(): string | undefined {
+    const numbers = this.#numbers.map((each) => each ?? 0)
+    if (this.#numbers.every((each) => each === undefined)) return undefined
+    if (!areNumbers(numbers)) return nonsense
+    return String(Math.min(mostPoints, pointsOf(numbers, this.#members)))
+  }
+
+  /** Reads a piece, which the caller gets or has left before. */
+  add(piece: Buffer, isPassed: boolean): void {
+    this.#isPassed = isPassed
     if (this.#kind === 'json' && this.#takesMore(piece.length)) {
       piece.copy(this.#text, this.#length)
       this.#length += piece.length
@@ -67,6 +91,8 @@ export class BodyCost {
     // By bytes: where lines are short, calls of Node for each line take ten times as long.
     if (this.#kind === 'events')
       for (let i = 0; i < piece.length; i++) this.#readByte(piece[i] ?? 0)
+    if (this.#kind === 'lines')
+      for (let i = 0; i < piece.length; i++) this.#readByteOfLine(piece[i] ?? 0)
   }
 
   #takesMore(bytes: number): boolean {
@@ -90,6 +116,11 @@ export class BodyCost {
     else if (this.#isData && (column > dataField.length || byte !== space)) this.#store(byte)
   }
 
+  #readByteOfLine(byte: number): void {
+    if (byte === lineFeed) this.#endText()
+    else if (byte !== recordSeparator) this.#store(byte)
+  }
+
   #store(byte: number): void {
     if (this.#takesMore(1)) this.#text[this.#length++] = byte
   }
@@ -109,21 +140,34 @@ export class BodyCost {
     else if (isData && column >= dataField.length) this.#store(lineFeed)
   }
 
-  /** Notes the member of the text that has come, if it has it. */
+  /** Notes the numbers of the text that has come. */
   #endText(): void {
     const length = this.#isTooLong ? 0 : this.#length
+    if (this.#length > 0 && this.#isPassed && this.#kind !== 'json') this.#passed++
     this.#length = 0
     this.#isTooLong = false
-    if (length <= this.#name.length || this.#refused >= mostRefused) return
+    if (length === 0 || this.#refused >= mostRefused) return
     const bytes = this.#text.subarray(0, length)
-    if (!bytes.includes(this.#name) && !bytes.includes(escape)) return
+    if (!this.#names.some((name) => bytes.includes(name)) && !bytes.includes(escape)) return
     const parsed = jsonFrom(bytes.toString().replace(/^\uFEFF/, ''), bounds)
     if (parsed === undefined) this.#refused++
-    const value = memberAt(parsed, this.#where.path)
-    if (value === undefined || value === null) return
-    const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 0
-    this.#costText = isWhole ? scaled(value, this.#where.times) : nonsense
+    const values: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
+    for (const [i, { paths }] of this.#members.entries()) {
+      for (const value of values)
+        for (const path of paths) this.#numbers[i] = numberAt(value, path) ?? this.#numbers[i]
+    }
   }
+}
+
+/** The number at a path; `undefined` where nothing is. */
+function numberAt(text: unknown, path: readonly string[]): number | typeof nonsense | undefined {
+  const value = memberAt(text, path)
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : nonsense
+}
+
+function areNumbers(values: readonly unknown[]): values is readonly number[] {
+  return values.every((each) => each !== nonsense)
 }
 
 /** Whether a name isn't the index of a list, and all JSON spells it alike, but for escapes by number. */
@@ -131,7 +175,10 @@ function isPlainName(name: string): boolean {
   return !/^\d+$|["\\/\0-\x1f]/.test(name)
 }
 
-function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
+/** JSON texts in lines: NDJSON by its usual names, and those of RFC 7464. */
+const linesType = /^application\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq)$/
+
+function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'lines' | 'other' {
   const encoding = headers['content-encoding'] ?? 'identity'
   // Of several, callers get the last one; undici gives them as a list.
   const last = [headers['content-type'] ?? ''].flat().at(-1) ?? ''
@@ -140,11 +187,6 @@ function kindOf(headers: IncomingHttpHeaders): 'json' | 'events' | 'other' {
   const isUtf8 = !charset || /^\s*charset="?utf-?8"?\s*$/.test(charset)
   if (encoding !== 'identity' || !isUtf8) return 'other'
   if (type.trim() === 'text/event-stream') return 'events'
+  if (linesType.test(type.trim())) return 'lines'
   return /^application\/(?:json|[^\s/]+\+json)$/.test(type.trim()) ? 'json' : 'other'
-}
-
-/** Points, rounded up. Nine digits are what a product of decimals is exact to: 30 times 0.1 is 3. */
-function scaled(value: number, times: number): string {
-  const points = Math.ceil(Number((value * times).toFixed(9)))
-  return points > 9_999_999_999 ? '9999999999' : String(points)
 }

@@ -31,6 +31,9 @@ const idempotent = new Set(['GET', 'HEAD', 'QUERY', 'OPTIONS', 'PUT', 'DELETE'])
 
 const noTargets: readonly Target[] = []
 
+/** The most answers of a gateway that are read on for their cost. */
+const mostDrains = 64
+
 /** One request to an upstream: its body, its attempts (mostly one) and its answer. */
 export class ForwardedRequest implements AttemptListener, OnItsWay {
   readonly forwarding: RouteForwarding
@@ -43,6 +46,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   #outgoing: Outgoing | undefined
   #tried = noTargets
   #attempt: TargetAttempt | undefined
+  /** Called at the end of an answer that is read on for its cost. */
+  #drained: (() => void) | undefined
 
   constructor(
     forwarding: RouteForwarding,
@@ -111,6 +116,21 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     this.#attempt?.cancel()
   }
 
+  /** The caller has gone: reads on for the cost, where the route does, and calls back at the end. */
+  drain(drained: () => void): boolean {
+    const { route, drains } = this.forwarding
+    const bounds = route.answerCost?.drain
+    if (!bounds || drains.count >= mostDrains || !this.#attempt?.drain(bounds)) return false
+    drains.began()
+    this.left()
+    this.#drained = drained
+    return true
+  }
+
+  left(): void {
+    this.record.hasLeft = true
+  }
+
   answered(answer: BackendAnswer): void {
     const { status, body, target } = answer
     const isRefused = answer.headers[signatureHeader] === signatureRefused
@@ -121,8 +141,9 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       const why = 'the backend refuses signatures made with this GATEWAY_SECRET'
       return this.#giveUp(body, unsigned(), why)
     }
-    this.record.isAnswered = true
+    this.record.answerStatus = status
     this.#beginCost(answer.headers)
+    if (this.#drained) return
     const headers = headersForCaller(answer.headers, status, this.forwarding.via)
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
     const { location } = headers
@@ -168,10 +189,11 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   }
 
   piece(piece: Buffer): void {
-    this.record.bodyCost?.add(piece)
+    this.record.bodyCost?.add(piece, !this.#drained)
   }
 
   trailed(trailers: IncomingHttpHeaders): void {
+    this.record.isWhole = true
     if (!this.forwarding.route.answerCost) return
     this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }
@@ -195,6 +217,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     const isFault = !isOfCaller(failure.kind)
     const { trace } = this.record
     if (trace) trace.failed(endingOf(failure).refusal.code)
+    if (this.#drained) return this.#note(target, isFault)
     if (outgoing && this.#mayRetry(outgoing, failure)) {
       // The other side may answer; that this one did not counts all the same.
       this.#noteSide(target, isFault)
@@ -207,6 +230,9 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
   /** An attempt has ended. */
   ended(): void {
     this.forwarding.upstream.underWay.ended()
+    if (!this.#drained) return
+    this.forwarding.drains.ended()
+    this.#drained()
   }
 
   /** Asks a target that wasn't asked yet; `false` if no healthy one is left. */

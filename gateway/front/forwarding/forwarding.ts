@@ -6,6 +6,7 @@ import type { Via } from '../http/via.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { OnlookerSlot } from './onlooker.ts'
 import type { Tunnels } from './tunnels.ts'
+import type { UnderWay } from './under-way.ts'
 import type { Upstream } from './upstream.ts'
 
 export type ForwardingOptions = Readonly<{
@@ -23,6 +24,8 @@ export type ForwardingOptions = Readonly<{
   /** Called for a request that was admitted and then could not be answered. */
   unanswered: (record: RequestRecord) => void
   tunnels: Tunnels
+  /** The answers that are read on for their cost alone. */
+  drains: UnderWay
   /** Where a comparison looks on, while one runs. */
   onlooker: Readonly<OnlookerSlot>
 }>

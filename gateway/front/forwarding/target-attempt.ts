@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Timeouts } from '../config/config.ts'
+import type { DrainBounds } from '../limits/answer-cost.ts'
 import { Gathered } from '../../../shared/gathered.ts'
 import { isOfCaller, type AttemptListener, type Failure, type Outgoing } from './attempt.ts'
 import { CallerBody } from './caller-body.ts'
@@ -31,6 +32,8 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #stream: Readable | undefined
   /** `answering` from handing the answer on until its end. */
   #state: 'waiting' | 'answering' | 'over' = 'waiting'
+  /** The bytes that may still be read for the cost alone, once the caller has left; `undefined` before. */
+  #bytesLeft: number | undefined
 
   constructor(target: Target, outgoing: Outgoing, timeouts: Timeouts, listener: AttemptListener) {
     this.#target = target
@@ -55,7 +58,20 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#stop()
     this.#controller?.abort(new Error('the caller has gone'))
     this.#stream?.destroy()
+    this.#listener.left?.()
     this.#listener.ended()
+  }
+
+  /** Reads on although the caller has left, for its cost; `false` if there is nothing to read. */
+  drain({ timeMs, bytes }: DrainBounds): boolean {
+    const { body, upgrade } = this.#outgoing
+    const isSent = !(body instanceof CallerBody) || body.hasEnded
+    if (this.#state === 'over' || upgrade || !isSent) return false
+    this.#bytesLeft = bytes
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.cancel(), timeMs)
+    if (this.#controller?.paused) this.#controller.resume()
+    return true
   }
 
   onRequestStart(controller: Controller): void {
@@ -69,7 +85,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
       return this.#fail('broken', new Error(`the status ${status} isn't a valid one`))
     this.#status = status
     this.#headers = headers
-    clearTimeout(this.#timer)
+    if (this.#bytesLeft === undefined) clearTimeout(this.#timer)
     // Such an answer may have a length and no body, which undici would take for a missing body.
     if (status === 204 || status === 304) return this.onResponseEnd()
     // Waits for the rest of this piece: an answer that came in one piece is handed on whole.
@@ -78,7 +94,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     const isPiece = this.#gathered.add(chunk)
-    if (!this.#stream) return
+    if (this.#state !== 'answering') return
     if (isPiece) this.#handOn(controller)
     else this.#gathered.wait(() => this.#handOn(controller))
   }
@@ -86,9 +102,9 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   onResponseEnd(_controller?: Controller, trailers: IncomingHttpHeaders = {}): void {
     if (this.#state === 'over') return
     this.#listener.trailed?.(trailers)
-    if (this.#stream) {
+    if (this.#state === 'answering') {
       this.#handOn()
-      this.#stream.push(null)
+      this.#stream?.push(null)
     } else this.#answer(true)
     this.#end()
   }
@@ -119,7 +135,8 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#state = 'answering'
     this.#target.answered(this.#status)
     const first = this.#gathered.take()
-    const body = isWhole ? first : this.#open(first)
+    const isDraining = this.#bytesLeft !== undefined
+    const body = isWhole || isDraining ? first : this.#open(first)
     try {
       this.#listener.answered({
         status: this.#status,
@@ -149,7 +166,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     const stream = new Readable({
       read: () => this.#resume(),
       destroy: (error, done) => {
-        this.cancel()
+        if (this.#bytesLeft === undefined) this.cancel()
         done(error)
       },
     })
@@ -165,13 +182,19 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     const piece = this.#gathered.take()
     if (!piece || this.#state === 'over') return
     this.#listener.piece?.(piece)
+    if (this.#bytesLeft !== undefined) return this.#drain(piece)
     if (this.#stream?.push(piece)) this.#timer?.refresh()
     else if (controller) this.#pause(controller)
   }
 
+  #drain({ length }: Buffer): void {
+    this.#bytesLeft = (this.#bytesLeft ?? 0) - length
+    if (this.#bytesLeft < 0) this.cancel()
+  }
+
   #pause(controller: Controller): void {
     controller.pause()
-    this.#wait(stalledMs, 'the caller has stopped reading')
+    this.#wait(stalledMs, 'the caller has stopped reading', () => this.#listener.left?.())
   }
 
   #resume(): void {
@@ -181,10 +204,11 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   }
 
   /** Breaks an answer off if nothing happens for some time. */
-  #wait(milliseconds: number, sentence: string): void {
+  #wait(milliseconds: number, sentence: string, before = nothing): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       const error = new Error(sentence)
+      before()
       this.#end()
       this.#stream?.destroy(error)
       this.#controller?.abort(error)
@@ -249,6 +273,8 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     clearTimeout(this.#requestTimer)
   }
 }
+
+function nothing(): void {}
 
 /** The kind of a failure without a connection. */
 function unconnected(error: Error): Failure['kind'] {

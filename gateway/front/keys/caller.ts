@@ -94,7 +94,7 @@ export class Caller {
 /** The settings of a key that its plan doesn't have. */
 export type KeyOverrides = Pick<
   Key,
-  'limits' | 'cap' | 'methods' | 'paths' | 'addresses' | 'scopes'
+  'limits' | 'cap' | 'methods' | 'paths' | 'addresses' | 'scopes' | 'origins'
 >
 
 /**
@@ -140,14 +140,8 @@ export class CallerState implements CacheSlot {
   }
 }
 
-function overridesOf({
-  limits,
-  cap,
-  methods,
-  paths,
-  addresses,
-  scopes,
-}: KeyOverrides): KeyOverrides | undefined {
-  if (!limits && !cap && !methods && !paths && !addresses && !scopes) return undefined
-  return { limits, cap, methods, paths, addresses, scopes }
+function overridesOf(key: KeyOverrides): KeyOverrides | undefined {
+  const { limits, cap, methods, paths, addresses, scopes, origins } = key
+  const overrides = { limits, cap, methods, paths, addresses, scopes, origins }
+  return Object.values(overrides).some(Boolean) ? overrides : undefined
 }

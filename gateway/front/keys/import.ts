@@ -112,6 +112,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     note: textOf('note'),
     reference: textOf('reference'),
     scopes: textOf('scopes')?.split(/\s+/),
+    origins: textOf('origins')?.split(/\s+/),
   }
 }
 

@@ -31,6 +31,7 @@ export type Key = Readonly<{
   paths?: readonly string[] | undefined
   addresses?: readonly string[] | undefined
   scopes?: readonly string[] | undefined
+  origins?: readonly string[] | undefined
   note?: string | undefined
   /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
   kind?: string | undefined

@@ -35,6 +35,7 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     paths: texts,
     addresses: texts,
     scopes: texts,
+    origins: texts,
     note: Type.Optional(Type.String()),
     kind: Type.Optional(Type.String()),
     issuer: Type.Optional(Type.String()),

@@ -19,7 +19,7 @@ const longestLine = 1_000_000
 export const settingColumns = [
   ...['plan', 'name', 'account'],
   ...limitNames,
-  ...['expires', 'note', 'test', 'reference', 'scopes'],
+  ...['expires', 'note', 'test', 'reference', 'scopes', 'origins'],
 ]
 
 /** The columns of an imported key. */

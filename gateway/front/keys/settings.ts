@@ -1,4 +1,5 @@
 import { METHODS } from '../../../shared/node/http.ts'
+import { requireOrigins } from './origins.ts'
 import { requireScopes } from './scopes.ts'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
@@ -69,6 +70,7 @@ export function requireSound(
   if (plans) requireLimits(settings.plan, limits, plans)
   requireCap(settings)
   requireScopes(settings.scopes ?? [])
+  requireOrigins(settings.origins ?? [])
   for (const method of settings.methods ?? []) {
     if (!METHODS.includes(method)) throw new KeyMistake(`"${method}" isn’t a valid HTTP method`)
   }

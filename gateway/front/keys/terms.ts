@@ -41,7 +41,8 @@ export type Restriction = (
   method: string,
   path: string,
   address: () => string,
-) => 'plan' | 'method' | 'path' | 'address' | undefined
+  origin: string | undefined,
+) => 'plan' | 'method' | 'path' | 'address' | 'origin' | undefined
 
 /** The settings of a configuration that terms are made of. */
 export type PlanSettings = Readonly<{
@@ -139,19 +140,20 @@ function bothOf(one: Restriction | undefined, other: Restriction | undefined) {
 
 /** A path that can be read in several ways is allowed by no pattern. */
 function restriction(
-  { methods, paths, addresses }: KeyOverrides,
+  { methods, paths, addresses, origins }: KeyOverrides,
   { ignoresCase, readingsOf }: Lenience,
 ): Restriction | undefined {
-  if (!methods && !paths && !addresses) return undefined
+  if (!methods && !paths && !addresses && !origins) return undefined
   const allowedMethods = methods && new Set(methods)
   const fits = paths && patternTest(paths, ignoresCase)
   const allowedAddresses = addresses && new Ranges(addresses)
-  return (method, path, address) => {
+  return (method, path, address, origin) => {
     if (allowedMethods?.has(method) === false) return 'method'
     if (fits) {
       const [reading, ...others] = readingsOf(path)
       if (others.length > 0 || !fits(reading)) return 'path'
     }
-    return allowedAddresses?.has(address()) === false ? 'address' : undefined
+    if (allowedAddresses?.has(address()) === false) return 'address'
+    return origins?.includes(origin ?? '') === false ? 'origin' : undefined
   }
 }

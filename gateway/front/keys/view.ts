@@ -17,7 +17,20 @@ export type Beside = Readonly<{
 
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
-  const { id, name, account, reference, test, cap, methods, paths, addresses, scopes, note } = key
+  const {
+    id,
+    name,
+    account,
+    reference,
+    test,
+    cap,
+    methods,
+    paths,
+    addresses,
+    scopes,
+    origins,
+    note,
+  } = key
   const { kind, issuer, subject } = key
   const { plan, limits } = settingsAt(key, nowMs)
   const { temporaryPlan, temporaryLimits } = running(key, nowMs)
@@ -44,6 +57,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     paths,
     addresses,
     scopes,
+    origins,
     note,
     kind,
     issuer,

@@ -5,7 +5,7 @@ import { limitOf, noLimits, type Limits } from './limits.ts'
 import type { Part } from './parts.ts'
 
 /** Why a request is forbidden: a restriction of its plan or its key, or a cost over the key's limits. */
-export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'scope' | 'cost'
+export type Forbidden = 'plan' | 'method' | 'path' | 'address' | 'origin' | 'scope' | 'cost'
 
 const secondsUntilBack = '5'
 
@@ -22,6 +22,7 @@ const forbiddenSentences = {
   method: otherOperations,
   path: otherOperations,
   address: 'Your key is not for this address: it is restricted to others.',
+  origin: 'Your key is for pages of other origins.',
 }
 
 type TooSmall = Readonly<{ window: Window; limits: Limits }>

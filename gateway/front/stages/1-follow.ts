@@ -22,13 +22,16 @@ export function follow({ routeOf, underWay, tell, tracer }: FollowOptions): onRe
     request.tollgate = record
     if (tracer) record.trace = tracer.begin(request)
     underWay?.began()
-    reply.raw.on('close', () => {
+    const ended = (): void => {
+      // Its answer may be read on for its cost: then this comes again.
+      if (record.route.answerCost?.drain && record.upstreamCall?.drain?.(ended)) return
       release(record)
       record.route.ended(request, reply)
       if (record.trace) tracer?.end(request, reply, record, record.trace)
       tell?.(request, reply, record.beganAtMs)
       underWay?.ended()
-    })
+    }
+    reply.raw.on('close', ended)
     done()
   }
 }

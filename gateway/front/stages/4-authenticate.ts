@@ -156,7 +156,12 @@ class Authentication {
     record.caller = caller
     record.terms = terms
     record.forbidden =
-      terms.forbids?.(request.method, record.path, () => addressOf(request)) ?? lack
+      terms.forbids?.(
+        request.method,
+        record.path,
+        () => addressOf(request),
+        request.headers.origin,
+      ) ?? lack
     done()
   }
 

@@ -5,6 +5,7 @@ import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders, type IetfDraft } from '../limits/headers.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
 import { announcedOf } from '../retirement.ts'
+import { forModels } from '../http/model-errors.ts'
 
 export type AnnounceOptions = Readonly<{
   ietf: IetfDraft | undefined
@@ -37,7 +38,8 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
       addLinks(reply, deprecated.links)
       if (deprecated.deprecation.extensions.length > 0) keepApart(reply, deprecated, keyHeaders)
     }
-    done(null, payload)
+    const isOurs = record?.refusal && record.route.errors
+    done(null, isOurs && typeof payload === 'string' ? forModels(payload) : payload)
   }
 }
 

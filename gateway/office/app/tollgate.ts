@@ -104,6 +104,7 @@ export interface NewKey extends Author {
   readonly paths?: readonly string[] | undefined
   readonly addresses?: readonly string[] | undefined
   readonly scopes?: readonly string[] | undefined
+  readonly origins?: readonly string[] | undefined
   readonly note?: string | undefined
   /** Whether its owner may act refusals by `X-Gateway-Act`. */
   readonly test?: boolean | undefined
@@ -127,6 +128,7 @@ export interface KeyChange extends Author {
   readonly paths?: readonly string[] | null | undefined
   readonly addresses?: readonly string[] | null | undefined
   readonly scopes?: readonly string[] | null | undefined
+  readonly origins?: readonly string[] | null | undefined
   readonly note?: string | null | undefined
   readonly monthFrom?: number | undefined
 }

@@ -69,7 +69,10 @@ function optionValue(option: string, { values }: Input, parameter: Parameter): u
   if (isOfText && value !== undefined && values['json'] === true) {
     throw new WrongInput(`--${option} is about text: leave it out, or --json`)
   }
-  if (Array.isArray(value)) return value.map((each: string) => read(`--${option}`, each, parameter))
+  if (Array.isArray(value)) {
+    const all = value.map((each: string) => read(`--${option}`, each, parameter))
+    return all.includes(null) ? null : all
+  }
   if (typeof value === 'string') return read(`--${option}`, value, parameter)
   if (value !== undefined) return value
   if (isRequired) throw new WrongInput(`--${option} is required`)

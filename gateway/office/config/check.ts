@@ -151,14 +151,15 @@ function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })
   return whole
 }
 
-/** The most likely one of several sections that a setting may be: the one that shares the most names with it. */
+/** The list, or the most likely one of several sections that a setting may be: the one that shares the most names with it. */
 function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
+  if (isSeq(node)) return rules.find(({ items }) => items !== undefined)
   if (!isMap<Node, Node>(node)) return undefined
   const names = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''))
   const fit = ({ properties = {}, required = [] }: Rule): number =>
     names.filter((name) => Object.hasOwn(properties, name)).length -
     required.filter((name) => !names.includes(name)).length
-  const sections = rules.filter(({ properties }) => properties !== undefined)
+  const sections = rules.filter(({ properties, patternProperties: named }) => properties ?? named)
   return [...sections].sort((a, b) => fit(b) - fit(a))[0]
 }
 

@@ -5,7 +5,7 @@ import { limitOf } from '../../front/limits/limits.ts'
 import { planLimits, type Plan, type PlanOperation } from '../../front/limits/plan.ts'
 import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
-import { costTerms } from '../../front/limits/answer-cost.ts'
+import { costTerms, type DrainBounds } from '../../front/limits/answer-cost.ts'
 import type { BanSettings } from '../../front/limits/conduct.ts'
 import type {
   Config,
@@ -88,16 +88,23 @@ export function draftOf(ietf: CompleteFile['headers']['ietf']): IetfDraft | unde
 export function routesFrom(written: CompleteFile['routes']): Route[] {
   const methods = methodsOf(written)
   const stripped = new Set(written.filter(({ rewrite }) => rewrite === '/').map(placeOf))
-  return written.map(({ path, upstream, cost, rewrite, bodyLimit, scopes }, i) => ({
+  return written.map(({ path, upstream, cost, rewrite, bodyLimit, scopes, errors }, i) => ({
     path,
     upstream,
-    ...costTerms(cost),
+    ...costTerms(typeof cost === 'number' ? cost : { ...cost, drain: drainFrom(cost.drain) }),
     methods: methods[i] ?? [],
     scopes: scopes && scopesByMethod(scopes, methods[i] ?? []),
     rewrite: rewrite ?? (stripped.has(placeOf({ path: `${path}/*`, upstream })) ? '/' : undefined),
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
+    errors: errors === 'on',
   }))
 }
+
+function drainFrom(drain: WrittenDrain): DrainBounds | undefined {
+  return drain && { timeMs: duration(drain.time), bytes: sizeFrom(drain.size) ?? 0 }
+}
+
+type WrittenDrain = Exclude<CompleteFile['routes'][number]['cost'], number>['drain']
 
 /** The scopes that the methods of a route need, without those that need none. HEAD goes with GET. */
 function scopesByMethod(scopes: WrittenScopes, methods: readonly string[]): Route['scopes'] {

@@ -60,6 +60,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     `The key ${nameOf(refusal)} is restricted to other methods than ${refusal.method}.`,
   path: (refusal) => `The key ${nameOf(refusal)} is restricted to other paths.`,
   address: (refusal) => `The key ${nameOf(refusal)} is restricted to other addresses.`,
+  origin: (refusal) => `The key ${nameOf(refusal)} is restricted to pages of other origins.`,
   scope: ({ needs = [], has = '', ...refusal }) =>
     `The route needs ${needs.join(' and ')}; the key ${nameOf(refusal)} has ${has.split(' ').join(', ') || 'no scope'}.`,
   cost: (refusal) =>
@@ -68,7 +69,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   ban: (refusal) =>
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
-  share: ({ upstream, shareTaken: { underWay, share } }) =>
+  share: ({ upstream, shareTaken: { underWay, share } = { underWay: 0, share: 0 } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests in flight, and its share was ${share}.`,
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { breathe } from '../../../shared/breathe.ts'
-import { hashOf } from '../../front/counts/refusal-block.ts'
-import { countIn, mayHave, unpacked } from '../../front/counts/refusal-chunk.ts'
+import { countIn, hashOf, mayHave, unpacked } from '../../front/counts/refusal-chunk.ts'
 import { mostFound, storedMs, type RefusalStore } from '../../front/counts/refusal-store.ts'
 import { explained, type Explained } from './explained.ts'
 

@@ -151,7 +151,13 @@ t.test('the commands on keys', async (t) => {
     const all = {
       ...{ name: 'Full', plan: 'pro', account: 'full', expires: '2099-01-01', note: 'n' },
       reference: 'cus_1',
-      ...{ method: 'get', path: '/v1/*', address: '10.0.0.0/8', scope: 'pets:read' },
+      ...{
+        method: 'get',
+        path: '/v1/*',
+        address: '10.0.0.0/8',
+        scope: 'pets:read',
+        origin: 'https://app.example',
+      },
       ...Object.fromEntries(
         windows.flatMap(({ name }, i) => [
           [`per-${name}`, `${i + 5}`],
@@ -169,7 +175,7 @@ t.test('the commands on keys', async (t) => {
     const names = Object.keys(keyChange).filter((name) => !name.endsWith('until'))
     t.equal(names.length, Object.keys(all).length, 'all that can be changed is given')
     for (const name of names) t.ok(String(name.split('.')[0]) in full, name)
-    for (const name of taken.filter((name) => name !== 'reference')) {
+    for (const name of taken.filter((name) => name !== 'reference' && name !== 'origin')) {
       const { code, out } = await run('keys', 'change', String(id), `--${name}`, '')
       t.equal(code, 2)
       t.match(out, `--${name} is empty; --no-${name} removes it from the key`)

@@ -72,6 +72,7 @@ deprecations:
   const get = await key({ name: 'Get', methods: ['GET'], paths: ['/v1/pets'] })
   const reader = await key({ name: 'Reader', plan: 'readers' })
   const elsewhere = await key({ name: 'Elsewhere', addresses: ['10.0.0.0/8'] })
+  const paged = await key({ name: 'Paged', origins: ['https://app.example'] })
   const scoped = await key({ name: 'Scoped', scopes: ['b'] })
   const planless = await key({ name: 'Planless', plan: 'gone' })
   const [revoked, disabled] = [await key({ name: 'R' }), await key({ name: 'D' })]
@@ -123,6 +124,7 @@ deprecations:
     ['forbidden', 'method', () => call('POST', '/v1/pets', get), 'Get'],
     ['forbidden', 'path', () => call('GET', '/v1/others', get), 'Get'],
     ['forbidden', 'address', () => call('GET', '/v1/pets', elsewhere), 'Elsewhere'],
+    ['forbidden', 'origin', () => call('GET', '/v1/pets', paged), 'Paged'],
     ['forbidden', 'scope', () => call('GET', '/v1/scoped', scoped), 'Scoped'],
     ['forbidden', 'cost', () => call('GET', '/v1/dear', free), 'Free'],
     ['gone', 'sunset', () => call('GET', '/v1/gone', free), 'Free'],

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { keptRefusal, type Said } from '../../../gateway/front/counts/kept-refusal.ts'
 import { countIn } from '../../../gateway/front/counts/refusal-chunk.ts'
 import {
   chunkSize,
@@ -28,9 +27,6 @@ import { startRedis } from '../../support/redis.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 import { until } from '../../support/until.ts'
 import { folderOf } from '../../support/folder.ts'
-
-/** A chunk's answers, unpacked. */
-type Content = Readonly<{ numbers: object; said: object }>
 
 const now = Date.UTC(2026, 10, 20, 12)
 
@@ -228,28 +224,24 @@ t.test('chunks that no gateway has written change nothing', async (t) => {
   const [own] = await store.indexes(0)
   const stored = own && (await store.answers(own))
   if (!own || !stored) throw new Error('it was written')
-  const content = JSON.parse(inflateRawSync(stored).toString()) as Content
-  const withNumbers = (numbers: object) => ({
-    ...content,
-    numbers: { ...content.numbers, ...numbers },
-  })
-  const saying = (name: string, value: unknown) => ({
-    ...content,
-    said: { ...content.said, [name]: { values: [value], places: 0 } },
-  })
+  const content = JSON.parse(inflateRawSync(stored).toString()) as { answers: readonly object[] }
+  const [answer = {}] = content.answers
+  const saying = (more: object) => ({ ...content, answers: [{ ...answer, ...more }] })
   const odd: unknown[] = [
     null,
     [],
     { gateway: 'x' },
-    { ...content, ids: [1] },
-    { ...content, numbers: {}, said: {} },
-    withNumbers({ timeMs: 1e300 }),
-    withNumbers({ timeMs: [null] }),
-    withNumbers({ status: '401' }),
-    withNumbers({ 'minute number': 1e300, 'minute limit': 5 }),
-    saying('caller', 'somebody'),
-    saying('method', 5),
-    saying('of', { toString: 5 }),
+    { ...content, answers: 'one' },
+    { ...content, answers: [null, 1, 'one', [answer], {}] },
+    saying({ id: 1 }),
+    saying({ atMs: 1e300 }),
+    saying({ atMs: [null] }),
+    saying({ status: '401' }),
+    saying({ windows: { minute: { limit: 5, resetMs: 1e300 } } }),
+    saying({ windows: 7 }),
+    saying({ caller: 'somebody' }),
+    saying({ method: 5 }),
+    saying({ of: { toString: 5 } }),
   ]
   const bytes = [
     Buffer.from('nothing that inflates'),
@@ -262,7 +254,7 @@ t.test('chunks that no gateway has written change nothing', async (t) => {
   }
   t.strictSame(await pathsOf(store, 'one-1'), ['/v1/1'])
   for (const reason of ['__proto__', 'constructor', 'of a later version']) {
-    const answers = deflateRawSync(JSON.stringify(saying('reason', reason)))
+    const answers = deflateRawSync(JSON.stringify(saying({ reason })))
     await store.put({ ...own, by: own.by, answers })
     const { found } = await storedRefusals(store, asked('one-1'))
     t.match(found, [{ reason, sentence: 'The gateway answered 401, missing_api_key.' }])
@@ -303,10 +295,4 @@ t.test('the store tells of each answer what memory tells', async (t) => {
     for (const { reason } of answers) reasons.add(reason)
   }
   t.ok(reasons.size >= 6, [...reasons].join())
-})
-
-t.test('a gateway’s memory tells no more of a time than its store does', (t) => {
-  const { ownMs, upstreamMs } = keptRefusal('x', '/x', {} as Said, () => 7.46)
-  t.strictSame([ownMs, upstreamMs], [7.5, 7.5])
-  t.end()
 })

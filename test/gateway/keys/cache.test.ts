@@ -114,7 +114,7 @@ t.test('the cache', (t) => {
     t.match(ownTerms, { limits: { perMinute: 3 } }, 'settings of its own')
     t.equal(configured.termsFor(apart), ownTerms, 'are made once')
     t.equal(
-      ownTerms?.forbids?.('POST', '/v1/pets', () => ''),
+      ownTerms?.forbids?.('POST', '/v1/pets', () => '', undefined),
       'method',
     )
     t.throws(

@@ -82,7 +82,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     t.match((await run('keys', 'show', 'One')).out, /of 120 included, metered up to 240 \(its own/)
     t.match(
       (await run('keys', 'list', '--csv')).stdout,
-      /,"reference"\r\n[^]*"One"[^\n]*"cus_9"\r?\n/,
+      /,"reference","scopes","origins"\r\n[^]*"One"[^\n]*"cus_9","",""\r?\n/,
     )
   })
 }

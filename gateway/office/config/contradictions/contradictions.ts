@@ -8,6 +8,7 @@ import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, rangeRemarks } from './addresses.ts'
 import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
+import { answerCostRemarks } from './costs.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
 import { jwtRemarks } from './jwt.ts'
@@ -84,6 +85,7 @@ export function contradictionsIn(
       ? [...certificateRemarks(file, world.files), ...portalRemarks(file, quote, world.files)]
       : []),
     ...costRemarks(file, quote),
+    ...answerCostRemarks(file),
     ...swapRemarks(file, quote),
     ...cookieRemarks(file),
     ...headerRemarks(file),

@@ -1,32 +1,57 @@
 import { pointerPattern } from '../../../../shared/pointer.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { sizeFrom, sizePattern } from '../../../../shared/units.ts'
-import { mostCost } from '../../../front/limits/answer-cost.ts'
+import { leftCosts, mostCost, untoldCosts } from '../../../front/limits/answer-cost.ts'
 import { mostScopes, scopePattern } from '../../../front/keys/scopes.ts'
 import { optional, required, section } from './setting.ts'
 import {
   instant,
   methods,
+  onOrOff,
   operationPattern,
   path,
   readBy,
   spelled,
   text,
+  time,
   whole,
   yesOrNo,
 } from './values.ts'
 
+const size = readBy(sizeFrom, sizePattern, 'a size such as 64KiB or 1MiB')
 /** The points that a request costs. */
 const cost = whole(0, mostCost, 'a whole number from 0 to 1000000')
+/** A number that is exact in millionths. */
+const weight = Type.Refine(
+  Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1_000_000,
+    expected: 'a number above 0, up to 1000000, with at most six decimals',
+  }),
+  (value) => /^\d+(?:\.\d{1,6})?$/.test(String(value)),
+)
+const pointer = spelled(`^${pointerPattern}$`, 'a JSON pointer, such as /usage/total_tokens')
+const weights = Type.Record(
+  Type.String({ pattern: `^${pointerPattern}(?: ${pointerPattern})*$` }),
+  weight,
+  { expected: 'weights by JSON pointer', minProperties: 1 },
+)
 const costMember = section({
   json: required(
-    spelled(`^${pointerPattern}$`, 'a JSON pointer, such as /usage/total_tokens'),
-    'The member of a JSON body, or of the last event that has it, as a JSON pointer.',
+    Type.Union([pointer, weights], {
+      expected:
+        'a JSON pointer, such as /usage/total_tokens, or { /usage/input_tokens: 1, /usage/output_tokens: 5 }',
+    }),
+    'The member of a JSON body, or of the last event that has it, as a JSON pointer; or several, each with its weight.',
   ),
   times: optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000, expected: 'a number above 0' }),
+    weight,
     'What its number is multiplied by, 1 by default; the product is rounded up.',
   ),
+})
+const drain = section({
+  time: required(time, 'The longest that it reads on.'),
+  size: required(size, 'The most that it reads.'),
 })
 const answerCost = section({
   estimate: required(
@@ -43,8 +68,20 @@ const answerCost = section({
     whole(1, mostCost, 'a whole number from 1 to 1000000'),
     'The most points that a request costs, whatever the answer tells; ten times the estimate by default.',
   ),
+  untold: optional(
+    Type.Enum([...untoldCosts], { expected: 'estimate, atMost or nothing' }),
+    'What an answer costs that tells nothing.',
+    'estimate',
+  ),
+  left: optional(
+    Type.Enum([...leftCosts], { expected: 'passed, estimate or atMost' }),
+    'What a request costs whose caller leaves before all is told: what was passed on until then (the default where a body is read), or a fixed number.',
+  ),
+  drain: optional(
+    drain,
+    'Reads on for the cost when the caller has left. Without it, the request to the backend ends at once.',
+  ),
 })
-const size = readBy(sizeFrom, sizePattern, 'a size such as 64KiB or 1MiB')
 const scopeList = Type.Array(spelled(scopePattern, 'a scope such as pets:write'), {
   maxItems: mostScopes,
   expected: `a list of at most ${mostScopes} scopes`,
@@ -98,6 +135,11 @@ export const routes = Type.Array(
       'The prefix that replaces the fixed part of the path in requests to the backend; / removes it, also from the route of that part alone.',
     ),
     bodyLimit: optional(size, 'The largest request body.', '1MiB'),
+    errors: optional(
+      onOrOff,
+      'Whether refusals of the gateway have the member `error` too, which SDKs of models read.',
+      'off',
+    ),
   }),
   { expected: 'a list of routes' },
 )

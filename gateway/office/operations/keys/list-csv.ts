@@ -28,6 +28,7 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
     'note',
     'reference',
     'scopes',
+    'origins',
   ]
   yield* csvPieces(names, each, (inUse) => {
     const key: Partial<KeyView> = view(inUse)
@@ -46,6 +47,7 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
       key.note ?? '',
       key.reference ?? '',
       key.scopes?.join(' ') ?? '',
+      key.origins?.join(' ') ?? '',
     ]
   })
 }

@@ -84,9 +84,9 @@ function untilText({ changesAtMs }: InForce, { clock }: Context): string {
   return changesAtMs === undefined ? '' : endText(changesAtMs, clock())
 }
 
-/** The methods, paths, addresses and scopes that a key is restricted to. */
-function onlyText({ methods = [], paths = [], addresses = [], scopes = [] }: Key): string {
-  const all = [...methods, ...paths, ...addresses, ...scopes].join(' ')
+/** The methods, paths, addresses, scopes and origins that a key is restricted to. */
+function onlyText({ methods, paths, addresses, scopes, origins }: Key): string {
+  const all = [methods, paths, addresses, scopes, origins].flatMap((each) => each ?? []).join(' ')
   return all.length > longestOnly ? `${all.slice(0, longestOnly - 1)}…` : all
 }
 

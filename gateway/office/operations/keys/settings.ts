@@ -67,6 +67,13 @@ const scopes = {
   many: true,
   help: 'give it this scope; without any, it has all',
 } as const
+const origins = {
+  kind: anyText,
+  value: 'ORIGIN',
+  option: 'origin',
+  many: true,
+  help: 'allow pages of this origin only, such as https://app.example',
+} as const
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,
@@ -114,6 +121,7 @@ export const newKey = {
   paths,
   addresses,
   scopes,
+  origins,
   note,
   test,
 } as const
@@ -144,6 +152,11 @@ export const keyChange = {
   paths: { ...paths, takeAway: 'all paths again' },
   addresses: { ...addresses, takeAway: 'all addresses again' },
   scopes: { ...scopes, takeAway: 'all scopes again' },
+  origins: {
+    ...origins,
+    takeAway: 'any page again, and programs without one',
+    nullWord: { word: '', meaning: 'none' },
+  },
   note: { ...note, takeAway: 'remove its note' },
 } as const
 
@@ -179,8 +192,9 @@ type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
 /** The settings of a key from given parameters; `null` takes a setting away. */
 export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
   const { expiresAt, plan, name, account, reference, note } = values
-  const { methods, paths, addresses, scopes } = values
-  const others = { plan, name, account, reference, note, methods, paths, addresses, scopes }
+  const { methods, paths, addresses, scopes, origins } = values
+  const restrictions = { methods, paths, addresses, scopes, origins }
+  const others = { plan, name, account, reference, note, ...restrictions }
   const limits = givenMembers(limitsIn(values))
   const cap = givenMembers(capIn(values))
   return {

@@ -43,6 +43,7 @@ const lists = [
   ['paths', 'Paths', '/v1/pets /v1/pets/*'],
   ['addresses', 'Addresses', '203.0.113.7 10.0.0.0/8'],
   ['scopes', 'Scopes', 'pets:read pets:write'],
+  ['origins', 'Origins of pages', 'https://app.example'],
 ] as const
 
 const restrictions: Child = html`

@@ -80,8 +80,8 @@ function factsOf(details: KeyDetails): Child {
     oldToken,
     standing,
   } = details
-  const { methods = [], paths = [], addresses = [], scopes = [] } = details
-  const only = [...methods, ...paths, ...addresses, ...scopes]
+  const { methods, paths, addresses, scopes, origins } = details
+  const only = [methods, paths, addresses, scopes, origins].flatMap((each) => each ?? [])
   const { until, afterwards, limits, cap = {} } = details
   return facts([
     ['Id', html`<code>${id}</code>`],

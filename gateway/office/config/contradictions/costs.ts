@@ -1,0 +1,33 @@
+import { pointersIn } from '../../../front/limits/answer-cost.ts'
+import { list, mistake, section, warning, type Remark, type Section } from './remarks.ts'
+
+const [mostMembers, mostPointers] = [10, 20]
+
+/** Costs that answers tell: how many numbers of a body are read, and what is usual where nothing is told. */
+export function* answerCostRemarks(file: Section): Generator<Remark> {
+  for (const [i, route] of list(file['routes']).entries()) {
+    const cost = section(section(route)['cost'])
+    const { json, times } = section(cost['from'])
+    if (json === undefined) continue
+    const at = ['routes', i, 'cost', 'from', 'json'] as const
+    const members = Object.keys(section(json))
+    const count = members.flatMap(pointersIn).length
+    if (members.length > mostMembers || count > mostPointers) {
+      const most = `at most ${mostMembers} with ${mostPointers} pointers are allowed`
+      yield mistake(at, `has ${members.length} members with ${count} pointers; ${most}`)
+    }
+    if (members.length > 0 && times !== undefined) {
+      const sentence = 'is for one pointer: beside several, write each one’s weight'
+      yield mistake(['routes', i, 'cost', 'from', 'times'], sentence)
+    }
+    const { estimate, atMost, untold = 'estimate' } = cost
+    if (untold !== 'estimate' || typeof estimate !== 'number' || typeof atMost !== 'number')
+      continue
+    if (atMost > 10 * estimate) {
+      yield warning(
+        ['routes', i, 'cost'],
+        `has an estimate of ${estimate} where nothing is told, and up to ${atMost} where it is: who asks for a stream without its usage pays the estimate; untold: atMost ends that`,
+      )
+    }
+  }
+}
