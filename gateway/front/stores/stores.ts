@@ -10,6 +10,7 @@ import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { NoticeStore } from '../records/notice-store.ts'
 import type { SwapStore } from '../swaps/store.ts'
+import type { Counts } from '../shelves/counts.ts'
 import type { Records } from './records.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
@@ -17,6 +18,8 @@ export type Stores = Records &
   Readonly<{
     keys: KeyStore
     quota: QuotaStore
+    /** What tallies, peaks and timelines stand on. */
+    counts: Counts
     lastUses: LastUseStore
     audit: AuditStore
     refusals: RefusalStore

@@ -29,11 +29,13 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)
   usage.pragma('synchronous = NORMAL')
+  const counts = embeddedCounts(usage)
   const isInPlace = lookFor(file)
   return {
     keys,
     quota,
-    ...recordsOn(embeddedCounts(usage)),
+    counts,
+    ...recordsOn(counts),
     lastUses: embeddedLastUses(usage),
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     refusals: embeddedRefusals(usage),

@@ -50,6 +50,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   format.guard()
   const keys = new RedisKeys({ ...parts, clock, format })
   const quota = redisQuotas(parts)
+  const counts = redisCounts(parts)
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
@@ -62,7 +63,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   return {
     keys,
     quota,
-    ...recordsOn(redisCounts(parts)),
+    counts,
+    ...recordsOn(counts),
     lastUses: redisLastUses(parts),
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     refusals: redisRefusals(parts),
