@@ -1,17 +1,22 @@
-import { unanswered } from '../../gateway/front/limits/counters.ts'
-import { countIn } from '../../gateway/front/limits/recount.ts'
-import { byWindow } from '../../shared/windows.ts'
+import { countedIn, unanswered } from '../../gateway/front/limits/counters.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
-import { daysOf, type QuotaDay } from '../../gateway/front/counts/peak-store.ts'
+import type { QuotaDay } from '../../gateway/front/counts/peak-store.ts'
 import type { Ask } from '../../gateway/front/limits/step.ts'
-import { dayMs } from '../../shared/windows.ts'
+import { dayMs, dayWindow } from '../../shared/windows.ts'
 import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
-import { copyStore, type CopyOptions, type CopySource } from '../../gateway/front/stores/copy.ts'
-import { openGoal, openSource } from '../../gateway/front/stores/open-copy.ts'
+import { openToRead } from '../../gateway/front/stores/dump/open.ts'
+import { damaged } from '../../gateway/front/stores/dump/store.ts'
 import { openStores } from '../../gateway/front/stores/open.ts'
 import type { Stores } from '../../gateway/front/stores/stores.ts'
+import type { CommandContext } from '../../gateway/office/operations/context.ts'
+import {
+  copyStore,
+  dumpPieces,
+  readingAt,
+  type Copied,
+} from '../../gateway/office/operations/store/transfer.ts'
 import { newKey } from '../contracts/keys.ts'
 import { until } from './until.ts'
 
@@ -40,82 +45,45 @@ export async function open(t: Test, settings: StoreSettings): Promise<Stores> {
   return stores
 }
 
-/** Copies a store to another, as the command does. */
-export async function copy(
-  from: StoreSettings,
-  to: StoreSettings,
-  more: Partial<CopyOptions> = {},
-): Promise<Awaited<ReturnType<typeof copyStore>>> {
-  const source = await openSource(from, Date.now)
+/** The context of a command on a store. */
+export function contextOf(store: StoreSettings): CommandContext {
+  const progress = () => () => undefined
+  return { config: { store }, clock: Date.now, by: 'me', progress } as unknown as CommandContext
+}
+
+/** Copies a store to another, as the command does with `--live`. */
+export function copy(from: StoreSettings, to: StoreSettings, isDryRun = false): Promise<Copied> {
+  return copyStore(contextOf(from), { from, to, isDryRun, isLive: true })
+}
+
+/** The text of a store's dump. */
+export async function dumpText(store: StoreSettings): Promise<string> {
+  let text = ''
+  const context = contextOf(store)
+  for await (const piece of dumpPieces(context, readingAt(context))) text += piece
+  return `${text}\n`
+}
+
+/**
+ * The rows of a store's dump in one order for all technologies, without the lines of its audit about copies. Its first and its
+ * last line are left out.
+ */
+export async function dump(store: StoreSettings): Promise<string[]> {
+  const lines = (await dumpText(store)).trimEnd().split('\n').slice(1, -1)
+  return lines.filter((line) => !/"what":"store\.(?:copy|load)"/.test(line)).sort()
+}
+
+/** The points that the quotas of a store have used on their present days. */
+export async function dayUsed(store: StoreSettings): Promise<number[]> {
+  const source = await openToRead(store, Date.now)
   try {
-    const goal = await openGoal(to, Date.now)
-    try {
-      return await copyStore(source, goal, { nowMs: Date.now(), by: 'me', ...more })
-    } finally {
-      await goal.close()
-    }
+    const found = await source.quotas.of((await source.quotas.names()).sort())
+    return found.flatMap((state) =>
+      state && state !== damaged ? [countedIn(state, dayWindow)] : [],
+    )
   } finally {
     await source.close()
   }
-}
-
-/** All that is in a store, in an order of its own. */
-export async function dump(settings: StoreSettings) {
-  const source = await openSource(settings, Date.now)
-  const gathered = async <Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> => {
-    const all: Item[] = []
-    for await (const batch of batches) all.push(...batch)
-    return all
-  }
-  const sorted = <Item>(items: Item[], text: (item: Item) => string) =>
-    items.sort((a, b) => (text(a) < text(b) ? -1 : 1))
-  try {
-    return {
-      keys: await gathered(source.reads.keys()),
-      quotas: sorted(await quotasOf(source), ({ quota }) => quota),
-      tallies: sorted(await gathered(source.reads.tallies()), (tally) => JSON.stringify(tally)),
-      peaks: sorted((await gathered(source.reads.peaks())).flatMap(daysOf), ({ quota, day }) => {
-        return `${quota} ${day}`
-      }),
-      ledger: await inHex(source.reads.ledger()),
-      audit: (await gathered(source.reads.audit())).filter(({ what }) => what !== 'store.copy'),
-    }
-  } finally {
-    await source.close()
-  }
-}
-
-async function inHex(days: ReturnType<CopySource['reads']['ledger']>) {
-  const found = []
-  for await (const some of days) {
-    for (const { day, chunks } of some) {
-      found.push([day, ...chunks.map((chunk) => chunk.toString('hex'))])
-    }
-  }
-  return found
-}
-
-/** Of lists of strikes and keys as plain values; until when they are kept may differ. */
-async function quotasOf(source: CopySource) {
-  const found = []
-  for await (const batch of source.reads.quotas()) {
-    for (const { quota, state, keepUntilMs } of batch) {
-      const { grants, conducts } = state
-      const counters = {
-        ...byWindow((window) => countIn(state, window)),
-        generation: state.generation,
-      }
-      found.push({
-        quota,
-        counters,
-        conducts: [...(conducts ?? [])],
-        grants: grants?.each,
-        past: state.past,
-        isKept: keepUntilMs > Date.now(),
-      })
-    }
-  }
-  return found
 }
 
 /** A day of a quota that hardly used it. */

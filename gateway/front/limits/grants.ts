@@ -2,7 +2,6 @@ import { numberOf, type Counters } from './counters.ts'
 import { limitOf, type Limits } from './limits.ts'
 import {
   byLimit,
-  dayWindow,
   limitName,
   numberAt,
   windowOf,
@@ -81,21 +80,6 @@ export function grantsOf(each: QuotaGrants['each'], monthFrom: number): QuotaGra
     (grants, grant) => withGrant(grants, grant, monthFrom),
     undefined,
   )
-}
-
-/** Of the grants of two copies of a quota, the later ones, or the more of one day. */
-export function laterGrants(
-  one: QuotaGrants | undefined,
-  other: QuotaGrants | undefined,
-): QuotaGrants | undefined {
-  if (!one || !other) return one ?? other
-  const [day, otherDay] = [lastDayOf(one), lastDayOf(other)]
-  if (day !== otherDay) return day > otherDay ? one : other
-  return one.each.length >= other.each.length ? one : other
-}
-
-function lastDayOf({ each }: QuotaGrants): number {
-  return numberAt(dayWindow, each.at(-1)?.atMs ?? 0)
 }
 
 /** The grants of a stored value; `undefined` if it isn't one. */

@@ -9,7 +9,7 @@ import {
 } from './counters.ts'
 import { countsBrief, type Limits } from './limits.ts'
 import type { LimitName, Window } from '../../../shared/windows.ts'
-import { addReport, mergedCounters, takeLarger } from './recount.ts'
+import { addReport, takeLarger } from './recount.ts'
 
 /** A part of a quota with limits of its own, which counts beside it: an operation of a plan, or the cap of a key. */
 export type Part = Readonly<{
@@ -113,17 +113,6 @@ function runningPart(
   roll(counters, nowMs, counters.marks.length < others.marks.length)
   parts.set(name, counters)
   return counters
-}
-
-/** The parts of two copies of a quota of one generation. */
-export function mergedParts(one: Parts | undefined, other: Parts | undefined): Parts | undefined {
-  if (!one || !other) return one ?? other
-  const merged = new Map(one)
-  for (const [name, counters] of other) {
-    const present = merged.get(name)
-    merged.set(name, present ? mergedCounters(present, counters) : counters)
-  }
-  return merged
 }
 
 /** The counters of parts after a decision, by their names. */

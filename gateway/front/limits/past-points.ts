@@ -62,36 +62,3 @@ export function usedOn(
 function presentOn(counters: Counters, day: number): number {
   return numberOf(counters, dayWindow) === day ? usedIn(counters, dayWindow) : 0
 }
-
-/** The past points of two copies of a quota, whose counters were merged: of each day the larger sum. */
-export function mergedPast(one: Counted, other: Counted, merged: Counters): PastPoints | undefined {
-  const today = numberOf(merged, dayWindow)
-  const areAlike =
-    one.generation === other.generation && numberOf(one, dayWindow) === numberOf(other, dayWindow)
-  const both = [one, other]
-  const days = both.flatMap((each) => [
-    numberOf(each, dayWindow),
-    ...pointsByDay(each.past).map(([day]) => day),
-  ])
-  let past: PastPoints | undefined
-  for (const day of [...new Set(days)].sort((a, b) => a - b)) {
-    const sums = both.map(
-      (each) => pointsIn(each.past, day) + presentOn(areAlike ? merged : each, day),
-    )
-    const points = Math.max(...sums) - presentOn(merged, day)
-    if (points > 0) past = withPoints(past, day, points, today)
-  }
-  return past
-}
-
-/** The larger sum of each day in two texts. */
-export function largerPast(
-  one: PastPoints | undefined,
-  other: PastPoints | undefined,
-): PastPoints | undefined {
-  if (!one || !other) return one ?? other
-  const days = new Map(pointsByDay(one))
-  for (const [day, points] of pointsByDay(other))
-    days.set(day, Math.max(points, days.get(day) ?? 0))
-  return [...days].map(([day, points]) => `${day},${points};`).join('')
-}

@@ -79,16 +79,6 @@ export function sumOfReports(one: Counters, other: Counters): Counters {
   return sum
 }
 
-/** Merges the counters of two stores that are of one generation: of each window the later one, or the larger. */
-export function mergedCounters(one: Counters, other: Counters): Counters {
-  const merged = copyOf(one.marks.length >= other.marks.length ? one : other)
-  recount(merged, (window) => {
-    const [first, second] = [countIn(one, window), countIn(other, window)]
-    return first.number >= second.number ? larger(first, second) : second
-  })
-  return merged
-}
-
 /** Raises what one window has counted, if it is less: others have counted the rest. */
 export function raiseTo(counters: Counters, window: Window, counted: number): void {
   if (countedIn(counters, window) >= counted) return

@@ -111,10 +111,11 @@ async function print(outcome: Outcome, { input, context, surroundings }: Call): 
 }
 
 async function shown(
-  { json, text, csv }: Outcome,
+  { json, text, csv, pieces }: Outcome,
   { values }: Input,
   context: CommandContext,
 ): Promise<string | AsyncIterable<string>> {
+  if (pieces) return pieces
   if (!values['json']) return values['csv'] && csv ? csv() : text(context)
   const value = json()
   if (!(value instanceof Listed)) return jsonText(value)

@@ -136,6 +136,14 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate config save new.yaml --over 5299f4425792',
     'tollgate config save new.yaml --over 5299f4425792 --json',
   ],
+  'store dump': [
+    'tollgate store dump --to /backups/monday.dump',
+    'tollgate store dump > monday.dump',
+  ],
+  'store load': [
+    'tollgate store load /backups/monday.dump',
+    'tollgate store load --config other.yaml < monday.dump',
+  ],
   'store copy': [
     'tollgate store copy --to redis://redis:6379 --dry-run',
     'tollgate store copy --from data/gateway.db --live',

@@ -48,6 +48,8 @@ import { showRequest } from './requests/show.ts'
 import { reportShadow } from './shadow/report.ts'
 import { backupStore } from './store/backup.ts'
 import { copyToStore } from './store/copy.ts'
+import { dumpStore } from './store/dump.ts'
+import { loadStore } from './store/load.ts'
 import { checkUpstream } from './upstream/check.ts'
 import { compareUpstream } from './upstream/compare.ts'
 import { listUpstreams } from './upstream/list.ts'
@@ -109,6 +111,8 @@ export const operations: readonly Operation[] = [
   editConfig,
   configFileText,
   saveConfig,
+  dumpStore,
+  loadStore,
   copyToStore,
   backupStore,
   completion,

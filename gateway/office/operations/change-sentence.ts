@@ -90,6 +90,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'gateways.differ': () => 'noticed that the gateways run different configurations',
   'gateways.agree': () => 'noticed that the gateways run one configuration again',
   'store.copy': ({ subject, now }) => `copied ${text(now['from'])} to ${subject}`,
+  'store.load': ({ subject, now }) => `loaded ${text(now['from'])} into ${subject}`,
   'console.sign-in': ({ now }) =>
     `signed in at the console, with the role ${text(now['role'])}, from ${text(now['address'])}`,
   'console.refused': ({ now }) =>

@@ -36,6 +36,8 @@ type Formats<Result, Json, Where> = Readonly<{
   text: (result: Result, context: CommandContext) => string | Promise<string>
   /** The result for spreadsheets; of any length, in pieces. */
   csv?: (result: Result) => string | AsyncGenerator<string, void>
+  /** The result of any length as a text that people and programs take as it is, where there is one. */
+  pieces?: (result: Result) => AsyncIterable<string> | undefined
   /** The result as a file, with which the admin API answers unless it is asked for JSON. */
   file?: (result: Result) => FileAnswer
   /** Whether the result is a failure: the command then exits with 1. */
@@ -54,6 +56,7 @@ export type Outcome = Readonly<{
   json: () => unknown
   text: (context: CommandContext) => string | Promise<string>
   csv: (() => string | AsyncGenerator<string, void>) | undefined
+  pieces: AsyncIterable<string> | undefined
   file: FileAnswer | undefined
   isRefused: boolean
   warnings: readonly string[]
@@ -223,7 +226,8 @@ export function ofTerminal<const All extends Parameters>({
 function untyped<All extends Parameters, Result, Where>(
   definition: Definition<All, Result, unknown, Where> & Manner<Given<All>>,
 ): Untyped<Where> {
-  const { run, json, text, csv, file, isRefused, warnings, location, ...others } = definition
+  const { run, json, text, csv, pieces, file, isRefused, ...more } = definition
+  const { warnings, location, ...others } = more
   const { question, load, takesLong, ...description } = others
   return {
     ...description,
@@ -238,9 +242,13 @@ function untyped<All extends Parameters, Result, Where>(
         json: () => (json ? json(result, context) : result),
         text: (terminal) => text(result, terminal),
         csv: csv && (() => csv(result)),
+        pieces: pieces?.(result),
         file: file?.(result),
         isRefused: isRefused?.(result) ?? false,
-        warnings: warnings?.(result) ?? [],
+        // Asked for when all of it is shown.
+        get warnings() {
+          return warnings?.(result) ?? []
+        },
         location: location?.(result),
       }
     },

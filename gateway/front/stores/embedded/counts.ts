@@ -8,6 +8,7 @@ import {
   type Lines,
   type Space,
 } from '../../shelves/counts.ts'
+import { countSpaces } from '../records.ts'
 import { answerOf } from './answer.ts'
 import {
   columnsOf,
@@ -70,8 +71,8 @@ export function embeddedCounts(database: Database): Counts {
 }
 
 function shelfIn(database: Database, space: Space): Shelf {
-  // The tables of a gateway's own spaces are there.
-  database.exec(tableOf(space))
+  // The tables of a gateway's own spaces came with the file: one that is lost is no empty one.
+  if (!countSpaces.includes(space)) database.exec(tableOf(space))
   return {
     add: adder(database, space),
     list: space.readBy === 'whole' ? wholeReader(database, space) : pageReader(database, space),

@@ -14,6 +14,8 @@ const commandMs = 7 * dayMs
 /** A command line's request to the gateway that has the counters in memory. */
 export type OperatorCommand = {
   seq: number
+  /** When it was given. */
+  atMs: number
   what: 'reset' | 'ban' | 'lift' | 'grant' | 'month'
   quota: string
   /** The key of a ban; of a grant, its points, author and note as JSON. */
@@ -60,7 +62,7 @@ export type QuotaFile = Readonly<{
   /** The number of the last command that the counters in the file reflect. */
   appliedSeq: () => number
   commandsSince: (seq: number) => OperatorCommand[]
-  enqueue: (command: Omit<OperatorCommand, 'seq'>, nowMs: number) => void
+  enqueue: (command: Omit<OperatorCommand, 'seq' | 'atMs'>, nowMs: number) => void
   /** A number that changes with each write of another process. */
   version: () => unknown
 }>

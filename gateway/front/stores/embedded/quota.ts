@@ -187,7 +187,7 @@ export class EmbeddedQuotas implements QuotaStore {
     }
   }
 
-  async #run(command: Omit<OperatorCommand, 'seq'>): Promise<void> {
+  async #run(command: Omit<OperatorCommand, 'seq' | 'atMs'>): Promise<void> {
     try {
       this.#file.enqueue(command, this.#clock())
       this.#applyCommands()

@@ -5,9 +5,8 @@ import {
   type KeyUses,
   type LastUseStore,
 } from '../../keys/last-use-store.ts'
-import type { Puts } from '../copy.ts'
+import type { WrittenStore } from '../dump/store.ts'
 import { answerOf } from './answer.ts'
-import { batchSize, inBatches } from './in-batches.ts'
 import { script, type RedisOptions } from './script.ts'
 
 /** Keys that are read per command. */
@@ -46,13 +45,11 @@ export function redisLastUses(options: RedisOptions): LastUseStore {
 }
 
 /** Puts last uses of another store: of a token, the later one wins. */
-export function putLastUses(options: RedisOptions): Puts['lastUses'] {
+export function usesPutter(options: RedisOptions): WrittenStore['putUses'] {
   const note = script({ ...options, file: 'last-uses-note.lua' }, [lastUsesName(options.prefix)])
   return async (all) => {
-    const triples = all.flatMap(({ key, uses }) => [...uses].map((use) => [key, ...use]))
-    await inBatches(triples, batchSize, async (batch) => {
-      // The same time for both clocks: those of the other store stay as they are.
-      await note(0, 0, mostTokens, '', ...batch.flat())
-    })
+    const args = all.flatMap(([key, uses]) => [...uses].flatMap((use) => [key, ...use]))
+    // The same time for both clocks: those of the other store stay as they are.
+    await note(0, 0, mostTokens, '', ...args)
   }
 }

@@ -16,7 +16,7 @@ export const backupStore = ofCommandLine({
   role: 'all',
   run: async (context, { file }) => {
     // With both technologies, which other commands do without.
-    const { backupFile, countKeysIn, requireFree, storeName, transfer } =
+    const { backupFile, copyStore, countKeysIn, requireFree, storeName } =
       await import('./transfer.ts')
     const { store } = context.config
     requireFree(file)
@@ -25,13 +25,7 @@ export const backupStore = ofCommandLine({
       return backedUp(storeName(store), file, countKeysIn(file))
     }
     const to = { ...store, redis: undefined, file }
-    const copied = await transfer(context, {
-      from: store,
-      to,
-      isDryRun: false,
-      intoNonEmpty: false,
-      isLive: true,
-    })
+    const copied = await copyStore(context, { from: store, to, isDryRun: false, isLive: true })
     return backedUp(storeName(store), file, copied.keys)
   },
   text: ({ from, to, keys, bytes }) => {

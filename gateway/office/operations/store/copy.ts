@@ -1,9 +1,7 @@
-import { withCommas } from '../../../../shared/commas.ts'
 import type { StoreSettings } from '../../../front/config/config.ts'
-import type { Copied } from '../../../front/stores/copy.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
-import { aligned } from '../table.ts'
+import { rowTable } from './row-table.ts'
 
 export const copyToStore = ofCommandLine({
   name: 'store copy',
@@ -13,27 +11,19 @@ export const copyToStore = ofCommandLine({
     'A store is a FILE (embedded), a redis:// or rediss:// URL with the prefix of this configuration, or ' +
     'config:FILE, the store that another configuration names (Sentinel, Cluster, another prefix). Without ' +
     '--from or --to it is that of this configuration.\n\n' +
-    'Keys keep ids, tokens and versions. For a move stop the gateways, copy, name the new store in the ' +
+    'It is store dump and store load in one: keys keep ids and tokens. For a move stop the gateways, copy, name the new store in the ' +
     'configuration, start them. With --live, gateways may serve from the store that is read; what changes ' +
     'meanwhile may be missing. No gateway may use the file that is written. The admin API has no such operation, ' +
     'because it would take the time of callers.',
   parameters: {
     from: textOf('STORE', 'the store to read'),
     to: textOf('STORE', 'the store to write to; it must be empty'),
-    intoNonEmpty: aSwitch(
-      'add to a store that has something: keys that are there with the same id and version stay as they are, others must be new',
-    ),
     live: aSwitch('copy although gateways serve from the store that is read'),
     dryRun: aSwitch('count and check, and write nothing'),
   },
   changes: true,
   role: 'all',
-  question: async ({ to, intoNonEmpty = false, dryRun = false }, { config }) => {
-    if (!intoNonEmpty || dryRun) return undefined
-    const { storeName } = await import('./transfer.ts')
-    return `Add to what ${storeName(await goalOf(to, config.store))} has, for good?`
-  },
-  run: async (context, { from, to, intoNonEmpty = false, live = false, dryRun = false }) => {
+  run: async (context, { from, to, live = false, dryRun = false }) => {
     const { store } = context.config
     if (from === undefined && to === undefined) {
       throw new WrongInput(
@@ -41,16 +31,15 @@ export const copyToStore = ofCommandLine({
       )
     }
     // With both technologies, which other commands do without.
-    const { isSameStore, storeName, transfer } = await import('./transfer.ts')
+    const { copyStore, isSameStore, storeName } = await import('./transfer.ts')
     const source = from === undefined ? store : await storeAt('--from', from, store)
-    const goal = await goalOf(to, store)
+    const goal = to === undefined ? store : await storeAt('--to', to, store)
     if (isSameStore(source, goal)) {
       throw new WrongInput(`--from and --to are the same store, ${storeName(source)}`)
     }
     const beganAtMs = performance.now()
     const isLive = live || dryRun
-    const settings = { from: source, to: goal, isDryRun: dryRun, intoNonEmpty, isLive }
-    const copied = await transfer(context, settings)
+    const copied = await copyStore(context, { from: source, to: goal, isDryRun: dryRun, isLive })
     const seconds = (performance.now() - beganAtMs) / 1_000
     const names = { from: storeName(source), to: storeName(goal) }
     return { ...names, dryRun, copied, seconds, leftOut: leftOutOf(source) }
@@ -60,13 +49,9 @@ export const copyToStore = ofCommandLine({
     const heading = dryRun
       ? `Would copy from ${from} to ${to}; nothing was written:`
       : `Copied from ${from} to ${to} in ${seconds.toFixed(1)} s:`
-    return [heading, tableOf(copied), `Left out: ${leftOut}.`].join('\n')
+    return [heading, rowTable(copied), `Left out: ${leftOut}.`].join('\n')
   },
 })
-
-async function goalOf(to: string | undefined, own: StoreSettings): Promise<StoreSettings> {
-  return to === undefined ? own : storeAt('--to', to, own)
-}
 
 /** The store that an option names. */
 async function storeAt(option: string, named: string, own: StoreSettings): Promise<StoreSettings> {
@@ -86,28 +71,6 @@ async function storeAt(option: string, named: string, own: StoreSettings): Promi
     )
   }
   return { ...own, redis: undefined, file: named }
-}
-
-function tableOf(copied: Copied): string {
-  const { keys, alreadyThere, quotas, bans, usage, deprecatedCalls, audit, damaged } = copied
-  const { peaks, ledgerDays, lastUses } = copied
-  const rows: [number, string][] = [
-    [keys, 'keys'],
-    ...(alreadyThere > 0
-      ? [[alreadyThere, 'keys that were there already'] as [number, string]]
-      : []),
-    [quotas, `quotas: counters and strikes; active bans: ${withCommas(bans)}`],
-    [usage, 'tallies of usage, by key and day'],
-    [deprecatedCalls, 'tallies of deprecated calls'],
-    [peaks, 'quotas with their highest use by day'],
-    [ledgerDays, 'closed days of the ledger'],
-    [lastUses, 'keys with the time of their last use'],
-    [audit, 'lines of audit'],
-    ...(damaged > 0 ? [[damaged, 'damaged entries left out'] as [number, string]] : []),
-  ]
-  const numbers = rows.map(([count]) => withCommas(count))
-  const width = Math.max(...numbers.map(({ length }) => length))
-  return aligned(rows.map(([, what], i) => [`  ${(numbers[i] ?? '').padStart(width)}`, what]))
 }
 
 /** The state that no copy has: it soon ends by itself, or gateways hold it in memory only. */

@@ -1,20 +1,15 @@
-import { countedIn, givenBackIn, roll } from '../../../gateway/front/limits/counters.ts'
-import { withGrant } from '../../../gateway/front/limits/grants.ts'
-import { byWindow, dayMs } from '../../../shared/windows.ts'
-import { counted } from '../../support/counters.ts'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createWriteStream, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
-import { newQuota, type QuotaState } from '../../../gateway/front/limits/quota-state.ts'
+import t, { type Test } from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { permissionFault } from '../../../gateway/front/stores/embedded/permission.ts'
-import { mergedQuota } from '../../../gateway/front/stores/merge.ts'
-import { isSameStore } from '../../../gateway/front/stores/open-copy.ts'
+import { isSameStore } from '../../../gateway/front/stores/dump/open.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { plainCause, redisName } from '../../../gateway/front/stores/redis/name.ts'
-import { newKey } from '../../contracts/keys.ts'
+import { loadDump } from '../../../gateway/office/operations/store/transfer.ts'
 import { runCommand } from '../../support/command.ts'
-import { copy, filled, open, storeAt } from '../../support/filled-store.ts'
+import { contextOf, copy, dumpText, filled, open, storeAt } from '../../support/filled-store.ts'
 import { configFor } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -62,14 +57,14 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   await visitor.close()
   const { url, client } = await startRedis(t)
   const copied = await copy(storeAt(file), storeAt({ url }))
-  t.match(copied, { keys: 5, quotas: 3, bans: 2, audit: 3, damaged: 3 })
+  t.match(copied, { keys: 5, quotas: 3, audit: 3, damaged: 2 })
   await client.hset('test:{keys}:records', keys[1]?.id ?? '', 'x')
   await client.hset('test:quota:odd', 'c', 'x')
   await client.xadd('test:audit', '*', 'entry', 'x')
   // Of an import that was broken off.
   await client.hset('test:{keys}:pending', keys[2]?.id ?? '', '1')
   const back = join(folder, 'back.db')
-  t.match(await copy(storeAt({ url }), storeAt(back)), { keys: 3, quotas: 3, audit: 4, damaged: 3 })
+  t.match(await copy(storeAt({ url }), storeAt(back)), { keys: 3, quotas: 3, audit: 4, damaged: 2 })
 
   const text = join(folder, 'some.txt')
   writeFileSync(text, 'no database')
@@ -95,14 +90,12 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
   const { stores } = await filled(t, storeAt(file))
   const goal = join(folder, 'goal.db')
   const serving = await open(t, storeAt(goal))
-  await serving.keys.add([newKey()])
-  const whole = { intoNonEmpty: true }
   await t.rejects(
-    copy(storeAt(file), storeAt(goal), whole),
+    copy(storeAt(file), storeAt(goal), true),
     /a gateway counts in .*goal\.db: stop it first/,
   )
   await serving.close()
-  t.match(await copy(storeAt(file), storeAt(goal), whole), { keys: 6 })
+  t.match(await copy(storeAt(file), storeAt(goal)), { keys: 6 })
   await stores.close()
 
   const fresh = join(folder, 'fresh.db')
@@ -127,65 +120,6 @@ t.test('a file that is written is nobody’s, and is in its place when it is who
     'and nothing is left beside it',
   )
 })
-
-t.test('of two counts the larger is right, and of two generations the later', (t) => {
-  const at = Date.UTC(2026, 5, 15, 12)
-  const state = (
-    counts: Parameters<typeof counted>[1],
-    back: Parameters<typeof counted>[1] = {},
-    ms = at,
-  ) => {
-    const quota = newQuota()
-    roll(quota, ms, false)
-    return counted(quota, counts, { back })
-  }
-  const conduct = (bannedUntilMs: number, strikes = 0) => {
-    return { refusedAtMs: 0, strikes, strikesSinceMs: at, bannedUntilMs, bans: 0 }
-  }
-  const one = {
-    ...state({ minute: 3, day: 9, month: 9 }, { day: 1 }),
-    conducts: new Map([
-      ['a', conduct(10)],
-      ['b', conduct(0, 1)],
-    ]),
-  }
-  const other = {
-    ...state({ minute: 4, day: 8, month: 8 }, { day: 2 }),
-    conducts: new Map([
-      ['a', conduct(5, 1)],
-      ['b', conduct(0, 2)],
-      ['c', conduct(7)],
-    ]),
-  }
-  for (const both of [mergedQuota(one, other), mergedQuota(other, one)]) {
-    t.match(countsOf(both), { minute: [4, 0], day: [9, 2], month: [9, 0] })
-    t.equal(both.past, undefined)
-    const { conducts } = both
-    t.strictSame(
-      ['a', 'b', 'c'].map((key) => conducts?.get(key)),
-      [conduct(10), conduct(0, 2), conduct(7)],
-    )
-  }
-  const later = state({ minute: 1, day: 1, month: 10 }, {}, at + dayMs)
-  const merged = mergedQuota(one, later)
-  t.match(countsOf(merged), { minute: [1, 0], day: [1, 0], month: [10, 0] })
-  const day = at / dayMs - 0.5
-  t.equal(merged.past, `${day},8;`)
-  const reset = { ...state({}), generation: 1 }
-  const given = withGrant(undefined, { atMs: at, perDay: 7, by: 'a' }, 1)
-  for (const granted of [undefined, given]) {
-    const before = { ...one, grants: granted }
-    const expected = { ...reset, grants: granted, past: `${day},8;` }
-    t.strictSame(mergedQuota(before, reset), expected, 'a reset takes no grants away')
-    t.strictSame(mergedQuota(reset, before), expected)
-  }
-  t.end()
-})
-
-/** What each window has counted, and what came back to it. */
-function countsOf(quota: QuotaState) {
-  return byWindow((window) => [countedIn(quota, window), givenBackIn(quota, window)])
-}
 
 t.test('messages name a Redis without what is secret, and say plainly what is wrong', (t) => {
   const names = [
@@ -250,16 +184,120 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   const other = join(folder, 'other.db')
   t.match(await run('--to', other, '--dry-run'), {
     code: 0,
-    out: /\nWould copy from .*nothing was written:\n +6 +keys/,
+    out: /^Would copy from .*nothing was written:\n +6 +keys/,
   })
   t.notOk(existsSync(other))
   const copied = async (...args: string[]) => json((await run(...args, '--json')).stdout)
   t.match(await copied('--to', other), { keys: 6, dryRun: false })
-  const again = ['store', 'copy', '--to', other, '--into-non-empty']
-  const alone = { confirm: () => Promise.resolve(undefined) }
-  t.match(await runCommand(again, { TOLLGATE_CONFIG: configFile }, alone), {
-    code: 2,
-    out: `tollgate: Add to what ${other} has, for good? Confirm with --yes; nothing was changed\n`,
+  t.match(await run('--to', other), {
+    code: 1,
+    out: /isn't empty: it has quotas, tallies, peaks, ledger, keys \(.* …\)\. Nothing was written\. .*keys import/,
   })
-  t.match(await copied('--to', other, '--into-non-empty', '--yes'), { keys: 0, alreadyThere: 6 })
+  t.match(await run('--to', other, '--into-non-empty'), { code: 2, out: /into-non-empty/ })
+})
+
+/** Writes a dump and loads it into a new file and into Redis; tells why it is refused. */
+async function refusal(t: Test, folder: string, lines: readonly string[]): Promise<string> {
+  const file = join(folder, 'some.dump')
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  const goal = storeAt(join(folder, 'goal.db'))
+  const error: unknown = await loadDump(contextOf(goal), file).catch((error: unknown) => error)
+  t.notOk(existsSync(goal.file))
+  t.notOk(existsSync(`${goal.file}.part`))
+  return error instanceof Error ? error.message : ''
+}
+
+t.test('a dump that isn’t whole and sound is refused with its line', async (t) => {
+  const folder = folderOf(t)
+  const store = storeAt(join(folder, 'source.db'))
+  await (await filled(t, store)).stores.close()
+  const lines = (await dumpText(store)).trimEnd().split('\n')
+  const [head = '', ...rest] = lines
+  const at = (shelf: string) => lines.findIndex((line) => line.startsWith(`{"shelf":"${shelf}"`))
+  /** The same with another line. */
+  const changed = (i: number, change: (line: string) => string) =>
+    lines.map((line, place) => (place === i ? change(line) : line))
+  const within = (shelf: string, from: RegExp | string, to: string) =>
+    changed(at(shelf), (line) => line.replace(from, to))
+  const damaged = (shelf: string) =>
+    new RegExp(`^line ${at(shelf) + 1} of the dump: the row is dam`)
+  const end = JSON.stringify({ end: true, rows: lines.length - 2 })
+  t.equal(lines.at(-1), end)
+  const faults: [readonly string[], RegExp][] = [
+    [[], /^line 1 .*begins with/],
+    [rest, /^line 1 .*begins with/],
+    [['{"tollgate":"dump"}'], /^line 1 .*begins with/],
+    [
+      [head.replace('"format":1', '"format":2'), ...rest],
+      /^line 1 .*format 2, .* knows format 1 a/,
+    ],
+    [lines.slice(0, -1), /^line \d+ .*end is missing/],
+    [[head], /^line 2 .*end is missing/],
+    [[...lines.slice(0, -2), end], /tells of \d+ rows, and \d+ are there/],
+    [[...lines, end], /something is behind the end/],
+    [[...lines, lines[1] ?? ''], /something is behind the end/],
+    [changed(2, (line) => line.slice(0, -5)), /^line 3 .*isn’t JSON/],
+    [changed(2, () => ''), /^line 3 .*isn’t JSON/],
+    [changed(2, () => '{"shelf":"leases"}'), /^line 3 .*"leases" is no shelf/],
+    [changed(2, () => '{"shelf":"__proto__"}'), /^line 3 .*"__proto__" is no shelf/],
+    [changed(2, () => '[1]'), /^line 3 .*without a shelf/],
+    [within('counts', /"space":"\w+"/, '"space":"strangers"'), /"strangers" is unknown/],
+    [within('lists', /"list":"\w+"/, '"list":"notices"'), /"notices" is unknown/],
+    [within('documents', /"folder":"\w+"/, '"folder":"leases"'), /"leases" is unknown/],
+    [within('quotas', '"c":"', '"c":"x'), damaged('quotas')],
+    [within('quotas', '"c":"', '"zz":"","c":"'), damaged('quotas')],
+    [within('quotas', /"fields":.*/, '"fields":[]}'), damaged('quotas')],
+    [within('counts', /,\d+\]/, ',-1]'), damaged('counts')],
+    [within('counts', /,\d+\]/, ',1.5]'), damaged('counts')],
+    [within('counts', /,\d+\]/, ',1,1]'), damaged('counts')],
+    [within('counts', /,\d+\]/, ',9007199254740992]'), damaged('counts')],
+    [within('counts', /"lines":.*/, '"lines":[]}'), damaged('counts')],
+    [within('lists', '"by"', '"bx"'), damaged('lists')],
+    [within('documents', /"texts":.*/, '"texts":["*"]}'), damaged('documents')],
+    [within('documents', /"name":"\d+"/, '"name":"1e3"'), damaged('documents')],
+    [within('keys', '"plan"', '"plain"'), damaged('keys')],
+    [[head, ...rest.slice(0, -1).reverse(), end], /is behind rows of/],
+    [
+      [...lines.slice(0, -1), lines.at(-2) ?? '', end.replace(/\d+/, String(lines.length - 1))],
+      new RegExp(`^line ${lines.length} of the dump: its id or a token of it is that of another`),
+    ],
+  ]
+  for (const [some, sentence] of faults) t.match(await refusal(t, folder, some), sentence)
+  const invalid = Buffer.from(lines.join('\n'))
+  invalid[invalid.indexOf('Ü')] = 0xff
+  writeFileSync(join(folder, 'invalid.dump'), invalid)
+  const goal = contextOf(storeAt(join(folder, 'goal.db')))
+  await t.rejects(loadDump(goal, join(folder, 'invalid.dump')), /it isn’t JSON in UTF-8/)
+  await t.rejects(loadDump(goal, join(folder, 'none.dump')), /no such file/)
+  t.match(await loadDump(goal, join(folder, 'some.dump')).catch(String), /line \d/)
+  writeFileSync(join(folder, 'good.dump'), lines.join('\n'))
+  t.match(await loadDump(goal, join(folder, 'good.dump')), { keys: 6 }, 'a last newline may lack')
+})
+
+t.test('a line of any length takes no more memory than the longest good one', async (t) => {
+  const file = join(folderOf(t), 'long.dump')
+  const written = createWriteStream(file)
+  written.write('{"tollgate":"dump","format":1,"atMs":1}\n{"shelf":"keys","key":"')
+  const piece = 'x'.repeat(2 ** 20)
+  for (let i = 0; i < 200; i++) {
+    if (!written.write(piece)) await once(written, 'drain')
+  }
+  await new Promise((resolve) => written.end(resolve))
+  const { rss } = process.memoryUsage()
+  const goal = contextOf(storeAt(`${file}.db`))
+  await t.rejects(loadDump(goal, file), /^line 2 of the dump: it is longer than \d+ bytes/)
+  const more = process.memoryUsage().rss - rss
+  t.ok(more < 150 * 2 ** 20, `${more}`)
+})
+
+t.test('a file that is refused changes nothing in Redis', async (t) => {
+  const folder = folderOf(t)
+  const { url, client } = await startRedis(t)
+  const source = storeAt(join(folder, 'source.db'))
+  await (await filled(t, source)).stores.close()
+  const lines = (await dumpText(source)).trimEnd().split('\n')
+  const bad = join(folder, 'bad.dump')
+  writeFileSync(bad, lines.slice(0, -1).join('\n'))
+  await t.rejects(loadDump(contextOf(storeAt({ url })), bad), /the end is missing/)
+  t.equal(await client.dbsize(), 0, 'it is looked at whole first')
 })

@@ -1,0 +1,157 @@
+import type { Clock } from '../../../../shared/clock.ts'
+import { StoreDamaged } from '../../../../shared/store-errors.ts'
+import { intactKeyFrom } from '../../keys/record.ts'
+import type { QuotaState } from '../../limits/quota-state.ts'
+import { damaged, type Found, type ReadStore, type WrittenStore } from '../dump/store.ts'
+import { keepUntil } from '../keep-until.ts'
+import { answerOf } from './answer.ts'
+import { redisAudit } from './audit.ts'
+import type { Connection } from './connect.ts'
+import { redisFleet } from './fleet.ts'
+import type { RedisFormat } from './format.ts'
+import { keyNames } from './key-names.ts'
+import { RedisKeys } from './keys.ts'
+import { redisLastUses, usesPutter } from './last-uses.ts'
+import { redisLedger } from './ledger.ts'
+import { auditPutter } from './put-audit.ts'
+import { hashOfState, stateOfHash } from './quota-hash.ts'
+import { mastersOf, pairsOf, scanned } from './scan.ts'
+import { redisCounts } from './counts.ts'
+
+/** Records that are read per call. */
+const batchSize = 500
+
+/** The time limit of a call. It is long, because only an operator waits. */
+const timeoutMs = 10_000
+
+/** A Redis that is dumped or loaded. Gateways may serve from it meanwhile. */
+export type RedisLocation = Readonly<{
+  name: string
+  connection: Connection
+  /** The prefix of all names. */
+  prefix: string
+  format: RedisFormat
+  clock: Clock
+}>
+
+export function readRedis(location: RedisLocation): ReadStore {
+  const { name, connection, prefix, clock } = location
+  const options = { connection, prefix, timeoutMs }
+  return {
+    name,
+    async gateways() {
+      const { members, silent } = await redisFleet({ ...options, clock }).list()
+      const names = members.map((member) => member.name)
+      return [...names, ...(silent > 0 ? [`${silent} of another version`] : [])]
+    },
+    keys: keysIn(location),
+    quotas: quotasIn(location),
+    counts: redisCounts(options),
+    lastUses: redisLastUses(options),
+    audit: redisAudit(connection, prefix),
+    ledger: redisLedger(options),
+    close: () => Promise.resolve(connection.disconnect()),
+  }
+}
+
+export async function writtenRedis(location: RedisLocation): Promise<WrittenStore> {
+  const { connection, prefix, format } = location
+  const options = { connection, prefix, timeoutMs }
+  // The record of the store comes before anything else.
+  await format.look()
+  return {
+    keys: new RedisKeys(options),
+    counts: redisCounts(options),
+    ledger: redisLedger(options),
+    audit: redisAudit(connection, prefix),
+    putQuotas: quotaPutter(location),
+    putUses: usesPutter(options),
+    putAudit: auditPutter(options),
+    finish: () => Promise.resolve(),
+    close: () => Promise.resolve(connection.disconnect()),
+  }
+}
+
+function keysIn({ connection, prefix }: RedisLocation): ReadStore['keys'] {
+  const { records, pending } = keyNames(prefix)
+  return {
+    async names() {
+      const names = new Set<string>()
+      let cursor = '0'
+      do {
+        const [next, flat] = await answerOf(connection.hscan(records, cursor, 'COUNT', batchSize))
+        const ids = pairsOf(flat).map(([id]) => id)
+        const waits = ids.length > 0 ? await answerOf(connection.hmget(pending, ...ids)) : []
+        ids.forEach((id, i) => waits[i] === null && names.add(id))
+        cursor = next
+      } while (cursor !== '0')
+      return [...names]
+    },
+    async of(names) {
+      if (names.length === 0) return []
+      const texts = await answerOf(connection.hmget(records, ...names))
+      return texts.map((text) => (text === null ? undefined : (intactKeyFrom(text) ?? damaged)))
+    },
+  }
+}
+
+function quotasIn({ connection, prefix, clock }: RedisLocation): ReadStore['quotas'] {
+  const quotaPrefix = `${prefix}quota:`
+  return {
+    async names() {
+      const names = new Set<string>()
+      for (const server of mastersOf(connection)) {
+        for await (const hashes of scanned(server, quotaPrefix)) {
+          for (const hash of hashes) names.add(hash.slice(quotaPrefix.length))
+        }
+      }
+      return [...names]
+    },
+    of: (names) =>
+      Promise.all(
+        names.map(async (quota) => {
+          const state = await quotaOf(connection, quotaPrefix + quota)
+          const isOver = state && state !== damaged && keepUntil(quota, state) <= clock()
+          return isOver ? undefined : state
+        }),
+      ),
+  }
+}
+
+/** A quota at one moment. */
+async function quotaOf(connection: Connection, hash: string): Promise<Found<QuotaState>> {
+  try {
+    const fields = await answerOf(connection.hgetall(hash))
+    return Object.keys(fields).length > 0 ? (stateOfHash(fields) ?? damaged) : undefined
+  } catch (error) {
+    if (error instanceof StoreDamaged) return damaged
+    throw error
+  }
+}
+
+function quotaPutter({ connection, prefix, clock }: RedisLocation): WrittenStore['putQuotas'] {
+  return async (quotas) => {
+    const nowMs = clock()
+    const sent = quotas.map(async ({ quota, state }) => {
+      const hash = `${prefix}quota:${quota}`
+      const { counters, fields } = hashOfState(state)
+      const leftMs = Math.ceil(keepUntil(quota, state) - nowMs)
+      if (leftMs <= 0) return
+      // Scripts look for the others only where the counters have this mark.
+      const mark = fields.some(([name]) => name.startsWith('k:') || name === 'n') ? ',k' : ''
+      await connection.hset(hash, new Map([['c', counters + mark], ...fields]))
+      await connection.pexpire(hash, leftMs)
+    })
+    await answerOf(Promise.all(sent))
+    // Hashes alone can't be listed: a Cluster spreads them.
+    const bans = quotas.flatMap(({ quota, state }) =>
+      [...(state.conducts ?? [])].flatMap(([key, { bannedUntilMs }]) =>
+        bannedUntilMs > nowMs ? [[bannedUntilMs, JSON.stringify([key, quota])] as const] : [],
+      ),
+    )
+    for (let start = 0; start < bans.length; start += batchSize) {
+      const some = bans.slice(start, start + batchSize).flat()
+      await answerOf(connection.zadd(`${prefix}bans`, ...some))
+    }
+  }
+}
