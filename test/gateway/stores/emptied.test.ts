@@ -1,3 +1,4 @@
+import { format } from '../../../gateway/front/stores/redis/format.ts'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
