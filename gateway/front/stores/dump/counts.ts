@@ -6,6 +6,9 @@ import type { RowOf } from './rows.ts'
 /** Lines that are added at a time, as gateways do. */
 const atOnce = 250
 
+/** Keys whose lines are given at a time. */
+const keysAtOnce = 500
+
 /** A line of a row: a thing, a time, and its numbers. */
 type Line = readonly [part: string, at: number, ...numbers: number[]]
 
@@ -35,13 +38,13 @@ export function countsOf(name: KindName, space: Space): Kind<'counts', CountLine
       const last = Math.floor(nowMs / space.unitMs)
       const first = last - space.kept + 1
       if (space.readBy === 'whole') {
-        for await (const piece of counts.list(space, first, last)) yield rowsOf(name, [piece])
+        for await (const piece of counts.list(space, first, last)) yield* rowsOf(name, [piece])
         return
       }
       for (let at = first; at <= last; at++) {
         const pieces: Lines[] = []
         for await (const piece of counts.list(space, at, at)) pieces.push(piece)
-        yield rowsOf(name, pieces)
+        yield* rowsOf(name, pieces)
       }
     },
 
@@ -57,7 +60,7 @@ export function countsOf(name: KindName, space: Space): Kind<'counts', CountLine
 }
 
 /** The rows of keys whose lines are all in some pieces, in the order of the keys, and of times and parts. */
-function rowsOf(space: string, pieces: readonly Lines[]): RowOf<'counts'>[] {
+function* rowsOf(space: string, pieces: readonly Lines[]): Generator<RowOf<'counts'>[]> {
   const linesByKey = new Map<string, Line[]>()
   for (const { keys, parts, ats, numbers } of pieces) {
     const count = numbers.length / keys.length
@@ -68,9 +71,12 @@ function rowsOf(space: string, pieces: readonly Lines[]): RowOf<'counts'>[] {
       else linesByKey.set(key, [line])
     })
   }
-  return [...linesByKey.keys()]
-    .sort()
-    .map((key) => countRow(space, key, (linesByKey.get(key) ?? []).sort(inOrder)))
+  const sorted = [...linesByKey.keys()].sort()
+  for (let start = 0; start < sorted.length; start += keysAtOnce) {
+    yield sorted
+      .slice(start, start + keysAtOnce)
+      .map((key) => countRow(space, key, (linesByKey.get(key) ?? []).sort(inOrder)))
+  }
 }
 
 function inOrder([part, at]: Line, [otherPart, otherAt]: Line): number {
