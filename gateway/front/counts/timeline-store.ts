@@ -55,7 +55,7 @@ export function timelineOn(counts: Counts): TimelineStore {
       return parts
         .map((part, i) => {
           const [code = '', reason = ''] = part.split(' ')
-          const [count = 0, limit = 0, used = 0] = numbers.slice(3 * i)
+          const [count = 0, limit = 0, used = 0] = numbers.slice(3 * i, 3 * i + 3)
           return { minute: ats[i] ?? 0, code, reason, count, limit, used }
         })
         .sort((a, b) => a.minute - b.minute || b.count - a.count)

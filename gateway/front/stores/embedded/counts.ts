@@ -23,8 +23,8 @@ import {
 /** Lines that are written in one turn of the loop. */
 const linesAtOnce = 250
 
-/** Rows that are read in one turn of the loop, and look-ups of a time and a key. */
-const rowsAtOnce = 1_000
+/** Rows that are read in one turn of the loop, and times that are looked up for keys. */
+const [rowsAtOnce, lookUpsAtOnce] = [1_000, 1_000]
 
 /** The number of remembered batches. Each process adds one at a time, so it can be small. */
 const rememberedBatches = 1_000
@@ -37,8 +37,8 @@ type Range = Readonly<{ from: number; to: number }>
 type Shelf = Readonly<{
   add: (id: string, lines: readonly CountLine[]) => void
   list: (range: Range) => AsyncIterable<Lines>
-  /** Adds the lines of a key to others; resolves in a later turn of the loop now and then. */
-  ofKey: (key: string, range: Range, lines: Columns) => Promise<void>
+  /** Adds the lines of a key to others. */
+  readKey: (key: string, range: Range, lines: Columns) => void
 }>
 
 /** Counts in a SQLite file, which several processes may have open: a table a space. */
@@ -63,8 +63,12 @@ export function embeddedCounts(database: Database): Counts {
 
     async of(space, keys, from, to) {
       const lines = noLines()
-      const { ofKey } = shelfOf(space)
-      for (const key of keys) await ofKey(key, { from, to }, lines)
+      const { readKey } = shelfOf(space)
+      const keysAtOnce = Math.ceil(lookUpsAtOnce / Math.max(1, to - from + 1))
+      for (const [i, key] of keys.entries()) {
+        if (i > 0 && i % keysAtOnce === 0) await breathe()
+        readKey(key, { from, to }, lines)
+      }
       return lines
     },
   }
@@ -76,7 +80,7 @@ function shelfIn(database: Database, space: Space): Shelf {
   return {
     add: adder(database, space),
     list: space.readBy === 'whole' ? wholeReader(database, space) : pageReader(database, space),
-    ofKey: keyReader(database, space),
+    readKey: keyReader(database, space),
   }
 }
 
@@ -158,21 +162,19 @@ function wholeReader(database: Database, space: Space): Shelf['list'] {
 }
 
 /** Reads the rows of a key: with one look-up, or with one for each time where rows are in the order of times. */
-function keyReader(database: Database, { name, readBy }: Space): Shelf['ofKey'] {
+function keyReader(database: Database, { name, readBy }: Space): Shelf['readKey'] {
   const isInOnePlace = readBy === 'key'
   const id = readBy === 'whole' ? `(SELECT id FROM counts_${name}_keys WHERE key = ?)` : '?'
   const when = isInOnePlace ? 'at BETWEEN ? AND ?' : 'at = ?'
   const rows = database
     .prepare<(string | number)[], Row>(`SELECT * FROM counts_${name} WHERE key = ${id} AND ${when}`)
     .raw()
-  let lookUps = 0
-  return async (key, { from, to }, lines) => {
+  return (key, { from, to }, lines) => {
     for (let at = from; at <= to; at = isInOnePlace ? to + 1 : at + 1) {
       const range = isInOnePlace ? [from, to] : [at]
       for (const row of answerOf(() => rows.all(key, ...range))) {
         addRow(lines, key, Number(row[0]), row, 2)
       }
-      if (++lookUps % rowsAtOnce === 0) await breathe()
     }
   }
 }

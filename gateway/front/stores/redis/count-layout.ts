@@ -11,6 +11,9 @@ const timesOfText = 60
 /** The letters of counts-add.lua. */
 const letters: Readonly<Record<Merging, string>> = { sum: 's', max: 'm', latest: 'l' }
 
+/** Some fields of a hash, and the key of each. */
+type Place = Readonly<{ hash: string; fields: readonly string[]; keys: readonly string[] }>
+
 /** How a space lies in Redis. */
 export type Layout = Readonly<{
   /** The name of one of its hashes: of a time, of a group of keys, or of a key. */
@@ -18,8 +21,8 @@ export type Layout = Readonly<{
   /** The hash of a key at a time, and the field there. */
   hashOf: (key: string, at: number) => string
   fieldOf: (key: string, at: number) => string
-  /** The distance of times that lie in different fields; 0 if all are in one. */
-  step: number
+  /** The fields of some keys that have times of a range. */
+  placesOf: (keys: readonly string[], from: number, to: number) => readonly Place[]
   /** The arguments of counts-add.lua that are the same for all batches, from the seconds on. */
   args: readonly Argument[]
 }>
@@ -33,15 +36,36 @@ export function layoutOf(prefix: string, space: Space): Layout {
     return [seconds, times, how, kept, sweep, mostOfKey]
   }
   if (readBy === 'times') {
-    return { hash, hashOf: (_, at) => hash(at), fieldOf: escaped, step: 1, args: argsOf(1, '') }
+    return {
+      ...{ hash, hashOf: (_, at) => hash(at), fieldOf: escaped, args: argsOf(1, '') },
+      placesOf(keys, from, to) {
+        const fields = keys.map(escaped)
+        return range(from, to).map((at) => ({ hash: hash(at), fields, keys }))
+      },
+    }
   }
   if (readBy === 'whole') {
     const hashOf = (key: string): string => hash(groupOf(key))
-    return { hash, hashOf, fieldOf: escaped, step: 0, args: argsOf(kept, 'time') }
+    return {
+      ...{ hash, hashOf, fieldOf: escaped, args: argsOf(kept, 'time') },
+      placesOf: (keys) =>
+        keys.map((key) => ({ hash: hashOf(key), fields: [escaped(key)], keys: [key] })),
+    }
   }
-  const fieldOf = (_: string, at: number): string => String(Math.floor(at / timesOfText))
-  const args = argsOf(timesOfText, 'text', timesOfText)
-  return { hash, hashOf: hash, fieldOf, step: timesOfText, args }
+  const textOf = (at: number): number => Math.floor(at / timesOfText)
+  return {
+    ...{ hash, hashOf: hash, fieldOf: (_, at) => String(textOf(at)) },
+    args: argsOf(timesOfText, 'text', timesOfText),
+    placesOf(keys, from, to) {
+      const fields = range(textOf(from), textOf(to)).map(String)
+      return keys.map((key) => ({ hash: hash(key), fields, keys: fields.map(() => key) }))
+    },
+  }
+}
+
+/** The whole numbers from one to another, both included. */
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
 }
 
 /** The group of a key, by FNV-1a: the same for all gateways. */

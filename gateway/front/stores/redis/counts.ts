@@ -5,8 +5,8 @@ import { countLister } from './count-lister.ts'
 import { addLines, escaped } from './count-text.ts'
 import { keyedScript, type Argument, type RedisOptions } from './script.ts'
 
-/** Keys, and their fields in all, that are asked for at a time. */
-const [keysAtOnce, placesAtOnce] = [500, 2_000]
+/** Keys, and times of keys, that are asked for at a time. */
+const [keysAtOnce, timesAtOnce] = [500, 2_000]
 
 /** Counts in Redis: texts in hashes, which counts-add.lua describes. */
 export function redisCounts(options: RedisOptions): Counts {
@@ -31,20 +31,19 @@ export function redisCounts(options: RedisOptions): Counts {
 
     async of(space, keys, from, to) {
       const lines = noLines()
-      const layout = layoutOf(prefix, space)
-      const ats = timesOf(layout, from, to)
-      const count = Math.min(keysAtOnce, Math.ceil(placesAtOnce / Math.max(1, ats.length)))
+      const { placesOf } = layoutOf(prefix, space)
+      const wanted = { from, to, count: space.merge.length }
+      const count = Math.min(keysAtOnce, Math.ceil(timesAtOnce / Math.max(1, to - from + 1)))
       for (let start = 0; start < keys.length; start += count) {
-        const places = placesByHash(layout, keys.slice(start, start + count), ats)
-        const asked = [...places].map(async ([hash, some]) => {
-          const texts = connection.hmget(hash, ...some.map(({ field }) => field))
-          return [some, await answerOf(texts)] as const
-        })
-        for (const [some, texts] of await Promise.all(asked)) {
-          some.forEach(({ key }, i) => {
-            addLines(lines, key, texts[i] ?? '', { from, to, count: space.merge.length })
+        const places = placesOf(keys.slice(start, start + count), from, to)
+        const texts = await Promise.all(
+          places.map(({ hash, fields }) => answerOf(connection.hmget(hash, ...fields))),
+        )
+        places.forEach((place, n) => {
+          texts[n]?.forEach((text, i) => {
+            if (text !== null) addLines(lines, place.keys[i] ?? '', text, wanted)
           })
-        }
+        })
       }
       return lines
     },
@@ -65,36 +64,12 @@ function oldTime(
 
 /** The arguments of lines for counts-add.lua, by the hash that they are in. */
 function argsByHash({ hashOf, fieldOf }: Layout, lines: readonly CountLine[]) {
-  const args = new Map<string, Argument[]>()
+  const argsByName = new Map<string, Argument[]>()
   for (const { key, part, at, numbers } of lines) {
-    listIn(args, hashOf(key, at)).push(fieldOf(key, at), at, escaped(part), ...numbers)
+    const name = hashOf(key, at)
+    let args = argsByName.get(name)
+    if (!args) argsByName.set(name, (args = []))
+    args.push(fieldOf(key, at), at, escaped(part), ...numbers)
   }
-  return args
-}
-
-/** A time of each field that has some of a range. */
-function timesOf({ step }: Layout, from: number, to: number): number[] {
-  if (step === 0) return [to]
-  const first = Math.floor(from / step)
-  const count = Math.floor(to / step) - first + 1
-  return Array.from({ length: Math.max(0, count) }, (_, i) => (first + i) * step)
-}
-
-/** The fields of some keys, by the hash that they are in. */
-function placesByHash(
-  { hashOf, fieldOf }: Layout,
-  keys: readonly string[],
-  ats: readonly number[],
-) {
-  const places = new Map<string, { key: string; field: string }[]>()
-  for (const key of keys) {
-    for (const at of ats) listIn(places, hashOf(key, at)).push({ key, field: fieldOf(key, at) })
-  }
-  return places
-}
-
-function listIn<Item>(lists: Map<string, Item[]>, name: string): Item[] {
-  let list = lists.get(name)
-  if (!list) lists.set(name, (list = []))
-  return list
+  return argsByName
 }
