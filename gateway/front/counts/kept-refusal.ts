@@ -34,7 +34,7 @@ export type KeptRefusal = Readonly<{
   /** The operation or the cap whose limit is used up, and its window. */
   of: Refusal['of']
   ofWindow?: KeptWindow | undefined
-  caller?: Pick<Caller, 'id' | 'name' | 'plan' | 'account' | 'isTest'> | undefined
+  caller?: (Pick<Caller, 'id' | 'name' | 'plan' | 'account'> & { isTest?: boolean }) | undefined
   route: string
   /** The scopes that its route needs, and those of its caller, separated by spaces; left out for none, and for all. */
   needs?: readonly string[] | undefined
@@ -96,7 +96,7 @@ export function keptRefusal({
       used: full.limit - full.remaining,
       resetMs: full.resetMs,
     },
-    caller: caller && callerOf(caller),
+    caller,
     route: record.route.label,
     needs,
     has: needs && record.caller && scopesText(record.caller),
@@ -115,10 +115,6 @@ export function keptRefusal({
     ownMs: toTenths((sentAtMs || endedAtMs) - beganAtMs),
     upstreamMs: sentAtMs > 0 ? toTenths((answeredAtMs || endedAtMs) - sentAtMs) : undefined,
   }
-}
-
-function callerOf({ id, name, plan, account, isTest }: Caller): KeptRefusal['caller'] {
-  return { id, name, plan, account, isTest }
 }
 
 function windowsOf({ decision, limits }: Standing, atMs: number): KeptRefusal['windows'] {

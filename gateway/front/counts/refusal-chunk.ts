@@ -15,16 +15,21 @@ const hashLength = 4
 /** The bytes of most chunks, with which each begins. */
 const firstBytes = 98_304
 
-/** Consecutive answers as JSON, outside of V8's heap: objects would outlive their requests, and be left to the full collections. */
+/**
+ * Consecutive answers as JSON, each with the members alone that the one before doesn't have: most are of one key and route. They are
+ * outside of V8's heap: objects would outlive their requests, and be left to the full collections.
+ */
 export class KeptChunk {
   #bytes = Buffer.allocUnsafeSlow(firstBytes)
   readonly #ends = new Uint32Array(chunkSize)
   readonly #hashes = new Int32Array(chunkSize)
   readonly #times = new Float64Array(chunkSize)
   #count = 0
+  #last: KeptRefusal | undefined
 
   add(answer: KeptRefusal): void {
-    const text = JSON.stringify(answer)
+    const text = JSON.stringify(this.#last ? changesOf(this.#last, answer) : answer)
+    this.#last = answer
     const start = this.#startOf(this.#count)
     const end = start + Buffer.byteLength(text)
     if (end > this.#bytes.length) {
@@ -41,6 +46,7 @@ export class KeptChunk {
   /** Forgets its answers: later ones take their bytes. */
   clear(): void {
     this.#count = 0
+    this.#last = undefined
   }
 
   hashAt(place: number): number | undefined {
@@ -52,7 +58,8 @@ export class KeptChunk {
   }
 
   at(place: number): KeptRefusal {
-    return JSON.parse(this.#textOf(place)) as KeptRefusal
+    const changes = this.#texts(0, place).map((text): unknown => JSON.parse(text))
+    return wholeFrom(changes).at(-1) as KeptRefusal
   }
 
   /** Packs the answers from one place to another for a store. */
@@ -61,7 +68,10 @@ export class KeptChunk {
     [from, to]: readonly [number, number],
     place: Pick<RefusalChunk, 'by' | 'place'>,
   ): Promise<RefusalChunk> {
-    const texts = Array.from({ length: to - from + 1 }, (_, i) => this.#textOf(from + i))
+    const texts =
+      from === 0
+        ? this.#texts(0, to)
+        : [JSON.stringify(this.at(from)), ...this.#texts(from + 1, to)]
     const content = `{"gateway":${JSON.stringify(gateway)},"answers":[${texts.join()}]}`
     return {
       ...place,
@@ -75,9 +85,30 @@ export class KeptChunk {
     return place === 0 ? 0 : (this.#ends[place - 1] ?? 0)
   }
 
-  #textOf(place: number): string {
-    return this.#bytes.toString('utf8', this.#startOf(place), this.#ends[place])
+  #texts(from: number, to: number): string[] {
+    return Array.from({ length: to - from + 1 }, (_, i) =>
+      this.#bytes.toString('utf8', this.#startOf(from + i), this.#ends[from + i]),
+    )
   }
+}
+
+/** The members in which an answer differs from the one before; null for those that it lacks. */
+function changesOf(before: KeptRefusal, answer: KeptRefusal): Partial<Record<string, unknown>> {
+  const changes: Partial<Record<string, unknown>> = {}
+  for (const name in answer) {
+    const member = name as keyof KeptRefusal
+    if (answer[member] !== before[member]) changes[name] = answer[member] ?? null
+  }
+  return changes
+}
+
+/** Answers of which each is told by its changes. */
+function wholeFrom(changes: readonly unknown[]): unknown[] {
+  let whole: object = {}
+  return changes.map((each) => {
+    const members = Object.entries({ ...whole, ...(each as object) })
+    return (whole = Object.fromEntries(members.filter(([, value]) => value !== null)))
+  })
 }
 
 /** The short hash of an id, by which answers are found. */
@@ -112,7 +143,7 @@ export async function unpacked(
   const content = contentFrom(bytes?.toString())
   const isKept = (answer: unknown): answer is KeptRefusal =>
     isOf(answerSchema, answer) && isWanted(answer.id)
-  return content && { gateway: content.gateway, answers: content.answers.filter(isKept) }
+  return content && { gateway: content.gateway, answers: wholeFrom(content.answers).filter(isKept) }
 }
 
 /** A time that a date can have. */
