@@ -11,7 +11,8 @@
 local hash, by, number = KEYS[1], '@' .. ARGV[1], tonumber(ARGV[2])
 local span, how, kept = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
 local sweep, most = ARGV[7], tonumber(ARGV[8])
-local first, count = 9, #how
+local count = #how
+local first, step = 9, 3 + count
 local call, find, sub, match = redis.call, string.find, string.sub, string.match
 local last = call('HGET', hash, by)
 if last and number <= (tonumber(match(last, '^%d+')) or 0) then return 0 end
@@ -50,20 +51,36 @@ local function merged(stored, i)
   return table.concat(numbers, ' ', 1, used)
 end
 
--- Texts with a line more: of a time that begins and ends at places.
-local function with(times, from, to, i)
-  local part = ARGV[i]
-  if part ~= '' then
-    local name = ',' .. part .. '='
-    local begin, last = find(times, name, from, true)
-    if not begin or begin > to then
-      if most > 0 and #times >= longest then return times end
-      return sub(times, 1, to) .. name .. merged('', i) .. sub(times, to + 1)
-    end
-    from = last + 1
+-- How the numbers of a line begin in a text.
+local function nameOf(i)
+  return ARGV[i + 2] == '' and '' or ',' .. ARGV[i + 2] .. '='
+end
+
+-- The lines of a time with those of the arguments from one place to another, with room for so many characters.
+local function with(lines, i, last, room)
+  if i == last then
+    local _, to = find(lines, nameOf(i), 1, true)
+    local own = to and match(lines, '^[%d ]*', to + 1)
+    if own then return sub(lines, 1, to) .. merged(own, i + 2) .. sub(lines, to + 1 + #own) end
   end
-  local _, last = find(times, '^[%d ]*', from)
-  return sub(times, 1, from - 1) .. merged(sub(times, from, last), i) .. sub(times, last + 1)
+  -- A key may have hundreds of parts, and each is looked for.
+  local out, places = { match(lines, '^[%d ]*') }, {}
+  for name, numbers in string.gmatch(lines, '(,[^=]*=)([%d ]*)') do
+    out[#out + 1] = name
+    out[#out + 1] = numbers
+    places[name] = #out
+  end
+  places[''] = 1
+  for j = i, last, step do
+    local name = nameOf(j)
+    local place = places[name]
+    if not place and (most == 0 or room > 0) then
+      place, room = #out + 2, room - #name
+      out[place - 1], out[place], places[name] = name, '', place
+    end
+    if place then out[place] = merged(out[place], j + 2) end
+  end
+  return table.concat(out)
 end
 
 -- A text begins with its newest time.
@@ -71,8 +88,10 @@ local latest, field, newest, begins, times, isNew = 0, nil, nil, nil, nil, false
 local function keep()
   if field then call('HSET', hash, field, begins .. times) end
 end
-for i = first, #ARGV, 3 + count do
-  local at = tonumber(ARGV[i + 1])
+local i = first
+while i <= #ARGV do
+  local at, last = tonumber(ARGV[i + 1]), i
+  while ARGV[last + step] == ARGV[i] and ARGV[last + step + 1] == ARGV[i + 1] do last = last + step end
   if at > latest then latest = at end
   if ARGV[i] ~= field then
     keep()
@@ -111,8 +130,10 @@ for i = first, #ARGV, 3 + count do
       from = following
     end
     local to = span > 1 and find(times, ';', from + 1, true) or #times + 1
-    times = with(times, from + 1, to - 1, i + 2)
+    local lines = with(sub(times, from + 1, to - 1), i, last, longest - #times)
+    times = sub(times, 1, from) .. lines .. sub(times, to)
   end
+  i = last + step
 end
 keep()
 
