@@ -57,6 +57,7 @@ t.test('origins are set, put in place of others, and taken away', async (t) => {
     'https://app.example/',
     'ftp://x',
     'https://a b',
+    'https://*.example',
     '',
   ]) {
     t.match(await change([wrong]), { status: 400 }, wrong)

@@ -32,7 +32,7 @@ const quotas: Kind<'quotas', NamedQuota> = {
   itemsIn({ quota, fields }) {
     const state = stateOfHash(fields)
     // Nothing of it may get lost, and nothing be read otherwise than it was written.
-    const isWhole = state && textOf(fieldsOf(state)) === textOf(fields)
+    const isWhole = state && state.total >= 0 && textOf(fieldsOf(state)) === textOf(fields)
     return isWhole ? [{ quota, state }] : undefined
   },
 
@@ -128,7 +128,8 @@ const keys: Kind<'keys', string> = {
 
   itemsIn({ key }) {
     const record = JSON.stringify(key)
-    return intactKeyFrom(record) ? [record] : undefined
+    const intact = intactKeyFrom(record)
+    return intact && /^\w{1,64}$/.test(intact.id) ? [record] : undefined
   },
 
   async put(store, records) {

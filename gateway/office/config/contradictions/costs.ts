@@ -20,14 +20,17 @@ export function* answerCostRemarks(file: Section): Generator<Remark> {
       const sentence = 'is for one pointer: beside several, write each one’s weight'
       yield mistake(['routes', i, 'cost', 'from', 'times'], sentence)
     }
-    const { estimate, atMost, untold = 'estimate' } = cost
-    if (untold !== 'estimate' || typeof estimate !== 'number' || typeof atMost !== 'number')
-      continue
-    if (atMost > 10 * estimate) {
-      yield warning(
-        ['routes', i, 'cost'],
-        `has an estimate of ${estimate} where nothing is told, and up to ${atMost} where it is: who asks for a stream without its usage pays the estimate; untold: atMost ends that`,
-      )
+    const { estimate, atMost, untold = 'estimate', left = 'passed', drain } = cost
+    if (typeof estimate !== 'number' || typeof atMost !== 'number') continue
+    if (atMost <= 10 * estimate) continue
+    const mayCost = `may cost ${atMost}, and ${estimate}`
+    if (untold === 'estimate') {
+      const sentence = `${mayCost} where nothing is told, as in a stream that is asked for without its usage: untold: atMost ends that`
+      yield warning(['routes', i, 'cost'], sentence)
+    }
+    if (left === 'passed' && drain === undefined) {
+      const sentence = `${mayCost} or what was passed on where its caller leaves early: drain reads on then, and left: atMost takes the most`
+      yield warning(['routes', i, 'cost'], sentence)
     }
   }
 }

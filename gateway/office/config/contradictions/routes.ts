@@ -81,9 +81,9 @@ function* scopeRemarks(file: Section, entries: readonly KnownEntry[]): Generator
     const named = Array.isArray(scopes) ? [] : Object.keys(section(scopes))
     if (named.length === 0 || isOpen) continue
     const setting = ['routes', i, 'scopes'] as const
-    const unnamed = own.find((each) => !withHead(named).includes(each))
-    if (unnamed !== undefined && !named.includes('*')) {
-      yield mistake(setting, `names no scopes for ${unnamed}: name it, or '*' for all others`)
+    const unnamed = own.filter((each) => !withHead(named).includes(each)).join(', ')
+    if (unnamed !== '' && !named.includes('*')) {
+      yield mistake(setting, `names no scopes for ${unnamed}: name them, or '*' for all others`)
     }
     for (const method of named) {
       if (method === '*' || own.includes(method)) continue

@@ -82,7 +82,7 @@ const answerCost = section({
     'Reads on for the cost when the caller has left. Without it, the request to the backend ends at once.',
   ),
 })
-const scopeList = Type.Array(spelled(scopePattern, 'a scope such as pets:write'), {
+const scopeList = Type.Array(spelled(scopePattern, 'a scope such as pets:write, without spaces'), {
   maxItems: mostScopes,
   expected: `a list of at most ${mostScopes} scopes`,
 })
@@ -90,7 +90,7 @@ const scopes = Type.Union(
   [
     scopeList,
     Type.Record(Type.String({ pattern: '^(?:[A-Z-]+|\\*)$' }), scopeList, {
-      expected: 'lists of scopes by method',
+      expected: 'lists of scopes by method, such as GET or *',
       minProperties: 1,
     }),
   ],

@@ -55,7 +55,7 @@ const sentences: Readonly<Record<JwtReason, string>> = {
   jwt_expired: 'It has expired.',
   jwt_early: 'It isn’t valid yet.',
   jwt_claim:
-    'A claim is missing or wrong: exp, or those that the configuration names for subject, plan and account.',
+    'A claim is missing or wrong: exp, or one that the configuration names for subject, plan, account or forward.',
   jwt_keys: 'No one key of its issuer is for its kid and alg.',
   jwt_callers: 'Its issuer has as many callers as maxCallers allows.',
   jwt_accounts: 'Its subject has come with as many accounts within a day as one gateway admits.',

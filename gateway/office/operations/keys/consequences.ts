@@ -55,6 +55,7 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   if (limits !== standingLimitsText(before.standing)) {
     sentences.push(`Its limits are now ${limits}.`, ...uselessLimits(standing))
   }
+  if (before.scopes && !after.scopes) sentences.push('It has all scopes now.')
   const { monthFrom = 1 } = standing
   if (before.standing.quota === standing.quota && monthFrom !== (before.standing.monthFrom ?? 1)) {
     sentences.push(...movedMonths(monthFrom))
