@@ -28,7 +28,7 @@ export type { AuditEntry, AuditQuery, AuditStore, Change } from './front/records
 export type { KeyUses, LastUseStore, TokenUse } from './front/keys/last-use-store.ts'
 export type { RefusalChunk, RefusalIndex, RefusalStore } from './front/counts/refusal-store.ts'
 export type { Batch, CountStore } from './front/counts/batch.ts'
-export type { KeyCount, Tally, TallyStore } from './front/counts/tally-store.ts'
+export type { Tally, TallyStore } from './front/counts/tally-store.ts'
 export type { NoticeStore } from './front/records/notice-store.ts'
 export { openStores } from './front/stores/open.ts'
 export type { Stores } from './front/stores/stores.ts'

@@ -1,10 +1,11 @@
 import type { Test } from 'tap'
 import type { RedisSettings } from '../../gateway/front/config/config.ts'
+import { peaksOn } from '../../gateway/front/counts/peak-store.ts'
+import { talliesOn } from '../../gateway/front/counts/tally-store.ts'
 import { redisAudit } from '../../gateway/front/stores/redis/audit.ts'
+import { redisCounts } from '../../gateway/front/stores/redis/counts.ts'
 import { RedisNotices } from '../../gateway/front/stores/redis/notices.ts'
-import { redisPeaks } from '../../gateway/front/stores/redis/peaks.ts'
 import { redisRefusals } from '../../gateway/front/stores/redis/refusals.ts'
-import { redisTallies } from '../../gateway/front/stores/redis/tallies.ts'
 import {
   fleetViews,
   keyViews,
@@ -45,11 +46,13 @@ export function contractsInRedis(t: Test, name: string, settings: RedisSettings)
   )
   void tallyStoreContract(t, name, (t) =>
     twoViews(t, settings, (connection) =>
-      redisTallies({ connection, prefix: 'tallies:', timeoutMs }),
+      talliesOn(redisCounts({ connection, prefix: 'tallies:', timeoutMs })),
     ),
   )
   void peakStoreContract(t, name, (t) =>
-    twoViews(t, settings, (connection) => redisPeaks({ connection, prefix: 'peaks:', timeoutMs })),
+    twoViews(t, settings, (connection) =>
+      peaksOn(redisCounts({ connection, prefix: 'peaks:', timeoutMs })),
+    ),
   )
   void refusalStoreContract(t, name, (t) =>
     twoViews(t, settings, (connection) =>

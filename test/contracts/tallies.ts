@@ -13,11 +13,13 @@ export function tallyStoreContract(
 ): Promise<unknown> {
   return t.test(`a store of tallies: ${name}`, async (t) => {
     const { first, second } = await open(t)
-    const all = async (from: number, to: number): Promise<Tally[]> => {
+    const gathered = async (tallies: AsyncIterable<Tally>): Promise<Tally[]> => {
       const found: Tally[] = []
-      for await (const tally of first.list(from, to)) found.push(tally)
-      return found.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+      for await (const tally of tallies) found.push(tally)
+      return found.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
     }
+    const all = (from: number, to: number, keys?: string[]): Promise<Tally[]> =>
+      gathered(first.list(from, to, keys))
     const tally = (more: Partial<Tally> = {}): Tally => {
       return { day: 20_000, key: 'a', what: 'GET /x y', count: 1, lastMs: 5, ...more }
     }
@@ -49,22 +51,25 @@ export function tallyStoreContract(
     t.equal(found.length, many.length)
     t.ok(found.every(({ count }) => count === 2))
 
-    const ofSome = await first.some(20_002, ['k7', 'k2999', 'nobody'], ['GET /x y', 'other'])
-    t.strictSame(
-      ofSome.map(({ key, what, count }) => [key, what, count]).sort(),
-      [
-        ['k2999', 'GET /x y', 2],
-        ['k7', 'GET /x y', 2],
-      ],
-      'some keys of one day',
-    )
-    t.strictSame(await first.some(20_000, ['k7'], ['GET /x y']), [], 'of that day only')
-    t.strictSame(await first.some(20_002, ['k7'], ['other']), [], 'and those things')
-    const keys = many.map(({ key }) => key)
-    t.equal((await second.some(20_002, keys, ['other', 'GET /x y'])).length, many.length)
-
     for (const store of [first, first, second]) await store.add({ ...g1, number: 2 })
     t.strictSame(await all(20_002, 20_002), found, 'a batch that is handed in again adds nothing')
+
+    t.strictSame(
+      await all(20_001, 20_003, ['k7', 'k2999', 'nobody']),
+      ['k2999', 'k7'].map((key) => tally({ day: 20_002, key, count: 2 })),
+      'some keys',
+    )
+    t.strictSame(await all(20_000, 20_000, ['k7']), [], 'of those days only')
+    const keys = many.map(({ key }) => key)
+    t.equal((await all(20_002, 20_002, keys)).length, many.length)
+
+    const ofRoute = tally({ day: 20_002, what: 'route admitted /v1/*' })
+    const both = { by: 'g3', number: 1, lines: [ofRoute, tally({ day: 20_002, key: 'k7' })] }
+    for (const store of [first, second]) await store.add(both)
+    t.strictSame(await gathered(second.ofRoutes(20_000, 20_005)), [ofRoute], 'routes lie apart')
+    t.strictSame(await all(20_002, 20_002, ['a']), [])
+    t.strictSame(await all(20_002, 20_002, ['k7']), [tally({ day: 20_002, key: 'k7', count: 3 })])
+    t.strictSame(await gathered(first.ofRoutes(20_003, 20_005)), [])
 
     const later = tally({ day: 20_002 + rememberedDays })
     for (let number = 3; number < 10; number++)
@@ -72,4 +77,8 @@ export function tallyStoreContract(
     t.strictSame(await all(20_002, 20_002), [], 'days that are older than is kept go')
     t.strictSame(await all(20_003, later.day), [{ ...later, count: 7 }])
   })
+}
+
+function textOf({ day, key, what }: Tally): string {
+  return `${day} ${key} ${what}`
 }

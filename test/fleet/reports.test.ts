@@ -222,5 +222,6 @@ t.test('without its setting, use isn’t counted by route, and a sentence says s
   const day = Math.floor(Date.now() / 86_400_000)
   const whats: string[] = []
   for await (const { what } of gateway.stores.tallies.list(day, day)) whats.push(what)
+  for await (const { what } of gateway.stores.tallies.ofRoutes(day, day)) whats.push(what)
   t.strictSame(whats, ['admitted 2xx'])
 })

@@ -158,7 +158,15 @@ export async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promi
   const id = await fresh()
   const other = openGatewayFile(gateway.config.store.file)
   t.teardown(() => other.close())
-  const tables = ['keys', 'quotas', 'tallies', 'audit', 'refusals', 'swaps', 'notices']
+  const tables = [
+    'keys',
+    'quotas',
+    'counts_tallies',
+    'audit',
+    'counts_timeline',
+    'swaps',
+    'notices',
+  ]
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
   // An embedded gateway knows of itself without its file.
   const asked = stored.filter(({ path }) => path !== '/admin/gateways')

@@ -5,6 +5,7 @@ import type { RedisSettings, StoreSettings } from '../../gateway/front/config/co
 import type { QuotaDay } from '../../gateway/front/counts/peak-store.ts'
 import type { Ask } from '../../gateway/front/limits/step.ts'
 import { dayMs, dayWindow } from '../../shared/windows.ts'
+import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
 import { openToRead } from '../../gateway/front/stores/dump/open.ts'
 import { damaged } from '../../gateway/front/stores/dump/store.ts'
@@ -149,6 +150,7 @@ export async function filled(t: Test, settings: StoreSettings) {
     lines: [
       tally,
       { ...tally, day: today - 89, count: 1 },
+      { ...tally, what: routeTallies('/v1/*').admitted },
       { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
     ],
   })

@@ -45,7 +45,8 @@ export async function deprecatedCalls(
   ofKey?: string,
 ): Promise<DeprecatedCalls[]> {
   const sums = new Map<string, { key: string; operation: string; calls: number; lastMs: number }>()
-  for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay, ofKey)) {
+  const keys = ofKey === undefined ? undefined : [ofKey]
+  for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay, keys)) {
     if (!isDeprecatedCall(what)) continue
     const name = `${key} ${what}`
     const before = sums.get(name)

@@ -1,10 +1,9 @@
+import { routePrefix as prefix } from './tally-store.ts'
 import { rareFigures } from './use.ts'
 import type { UsageKind } from './usage.ts'
 
 /** The names of the tallies of a route, by what they count. */
 export type RouteTallies = Readonly<Record<UsageKind, string>>
-
-const prefix = 'route '
 
 const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less', ...rareFigures]
 

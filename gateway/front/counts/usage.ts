@@ -3,14 +3,8 @@ import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
 import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
 import type { KeyStore } from '../keys/store.ts'
-import type { KeyCount, TallyStore } from './tally-store.ts'
-import {
-  classOfStatus,
-  isRareFigure,
-  requestTallies,
-  type pointTallies,
-  type RareFigure,
-} from './use.ts'
+import type { TallyStore } from './tally-store.ts'
+import { classOfStatus, isRareFigure, type pointTallies, type RareFigure } from './use.ts'
 
 /** The usage of a key on one day, or of several days together. */
 export type Usage = Readonly<{
@@ -49,7 +43,12 @@ type Summed = {
   answers: Record<string, number>
 }
 
-export type UsageQuery = Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>
+/** Some days, and the keys that are summed up by day; without any, each key in all. */
+export type UsageQuery = Readonly<{
+  fromDay: number
+  toDay: number
+  keys?: readonly string[] | undefined
+}>
 
 /** The range of the latest days, today included; days count from 1970 in UTC. */
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
@@ -71,18 +70,18 @@ const noRefusals = Object.fromEntries(
   requiredWindows.map(({ name }) => [name, 0]),
 ) as ByName<number>
 
-/** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
+/** The usage in some days: of some keys together by day; otherwise of each key in all, the most used first. */
 export async function usage(
-  stores: Readonly<{ keys: KeyStore; tallies: Pick<TallyStore, 'list'> }>,
-  { fromDay, toDay, key }: UsageQuery,
+  stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
+  { fromDay, toDay, keys: ofKeys }: UsageQuery,
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()
-  for await (const tally of stores.tallies.list(fromDay, toDay, key)) {
+  for await (const tally of stores.tallies.list(fromDay, toDay, ofKeys)) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
     const isRare = isRareFigure(kind)
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && !isRare) continue
-    const day = key === undefined ? 0 : tally.day
-    const name = key === undefined ? tally.key : String(day)
+    const day = ofKeys ? tally.day : 0
+    const name = ofKeys ? String(day) : tally.key
     let sum = sumsByName.get(name)
     if (!sum) {
       const counts = {
@@ -124,7 +123,7 @@ export async function usage(
     const { name = '', test } = keys.get(of) ?? {}
     const counts = { admitted, points, ...rare, ...others }
     const usage = { key: of, name, ...(test && { test }), ...counts }
-    const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
+    const count = usages.push(ofKeys ? { ...usage, day: dayText(day) } : usage)
     if (count % 1_000 === 0) await breathe()
   }
   return usages
@@ -140,15 +139,13 @@ export async function countsOn(
   keys?: readonly string[],
 ): Promise<ReadonlyMap<string, DayCounts>> {
   const counts = new Map<string, { admitted: number; refused: number }>()
-  const add = ({ key, what, count }: KeyCount): void => {
+  for await (const { key, what, count } of tallies.list(day, day, keys)) {
     const kind = usageKind(what)
-    if (kind !== 'admitted' && kind !== 'refused') return
+    if (kind !== 'admitted' && kind !== 'refused') continue
     let ofKey = counts.get(key)
     if (!ofKey) counts.set(key, (ofKey = { admitted: 0, refused: 0 }))
     ofKey[kind] += count
   }
-  if (keys) (await tallies.some(day, keys, requestTallies)).forEach(add)
-  else for await (const tally of tallies.list(day, day)) add(tally)
   return counts
 }
 

@@ -36,9 +36,6 @@ export const rareFigures = ['estimated', 'beyond'] as const
 
 export type RareFigure = (typeof rareFigures)[number]
 
-/** All names by which requests are tallied, admitted and refused ones. */
-export const requestTallies: readonly string[] = [...Object.values(admitted), ...refused.values()]
-
 export function isRareFigure(kind: string | undefined): kind is RareFigure {
   return rareFigures.some((name) => name === kind)
 }
@@ -50,9 +47,6 @@ export const pointTallies = {
   estimated: 'estimated points',
   beyond: 'beyond points',
 } as const
-
-/** All names under which `usage` counts requests and points. */
-export const uses: readonly string[] = [...requestTallies, ...Object.values(pointTallies)]
 
 function refusalName({ code, reason }: Refusal): RefusalName {
   return (code === 'rate_limit_exceeded' && reason && refusalsByWindow.get(reason)) || code

@@ -2,7 +2,6 @@ import type { Caller } from '../keys/caller.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { TallyStore } from '../counts/tally-store.ts'
 import { usage, type Usage } from '../counts/usage.ts'
-import { uses } from '../counts/use.ts'
 
 /** The most keys of an account that are summed up. */
 const mostKeys = 100
@@ -44,8 +43,7 @@ export async function accountUsage(
   if (account === undefined || isTest) return null
   const ids = await sharingKeys(stores.keys, account, nowMs)
   if (!ids) return { name: account, keys: null, days: null }
-  const tallies = ownTallies(stores.tallies, ids, uses)
-  const days = await usage({ keys: stores.keys, tallies }, { ...range, key: account })
+  const days = await usage(stores, { ...range, keys: ids })
   return { name: account, keys: ids.length, days: days.map(dayOf) }
 }
 
@@ -66,23 +64,4 @@ async function sharingKeys(
     after = end
   }
   return undefined
-}
-
-/**
- * The tallies of some keys, as if they were those of one. Only those with a name among `whats` are read, so that a question
- * costs the same however many keys the store has.
- */
-export function ownTallies(
-  store: Pick<TallyStore, 'some'>,
-  keys: readonly string[],
-  whats: readonly string[],
-): Pick<TallyStore, 'list'> {
-  return {
-    async *list(fromDay, toDay, key = '') {
-      for (let day = fromDay; day <= toDay; day++) {
-        const counts = await store.some(day, keys, whats)
-        for (const { what, count } of counts) yield { day, key, what, count, lastMs: 0 }
-      }
-    },
-  }
 }

@@ -8,15 +8,8 @@ import type { Caller } from '../keys/caller.ts'
 import { deprecatedCall } from '../counts/deprecated-calls.ts'
 import { rememberedDays } from '../counts/tally-store.ts'
 import { dayText, latestDays, usage } from '../counts/usage.ts'
-import { uses } from '../counts/use.ts'
 import { refuse } from '../request-record.ts'
-import {
-  accountUsage,
-  dayOf,
-  ownTallies,
-  type AccountUsage,
-  type DayUsage,
-} from './account-usage.ts'
+import { accountUsage, dayOf, type AccountUsage, type DayUsage } from './account-usage.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
 import { refusalForFailure } from './refusals.ts'
@@ -51,8 +44,7 @@ export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
 
   async function view(caller: Caller, days: number): Promise<OwnUsage> {
     const { fromDay, toDay } = latestDays(days, clock())
-    const tallies = ownTallies(stores.tallies, [caller.id], uses)
-    const own = await usage({ keys: stores.keys, tallies }, { fromDay, toDay, key: caller.id })
+    const own = await usage(stores, { fromDay, toDay, keys: [caller.id] })
     return {
       key: caller.id,
       name: caller.name,
@@ -65,11 +57,10 @@ export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
   async function deprecatedView(caller: Caller, fromDay: number, toDay: number) {
     const { deprecations } = config
     if (deprecations.length === 0) return []
-    const whats = deprecations.map(({ operation }) => deprecatedCall(operation))
     const sums = new Map<string, { calls: number; lastDay: number }>()
-    const tallies = ownTallies(stores.tallies, [caller.id], whats)
-    for await (const { day, what, count } of tallies.list(fromDay, toDay)) {
-      sums.set(what, { calls: (sums.get(what)?.calls ?? 0) + count, lastDay: day })
+    for await (const { day, what, count } of stores.tallies.list(fromDay, toDay, [caller.id])) {
+      const { calls = 0, lastDay = 0 } = sums.get(what) ?? {}
+      sums.set(what, { calls: calls + count, lastDay: Math.max(lastDay, day) })
     }
     return deprecations.flatMap((deprecation) => {
       const { operation, replacement = null } = deprecation

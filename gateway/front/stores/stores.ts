@@ -1,6 +1,4 @@
 import type { Clock } from '../../../shared/clock.ts'
-import type { TimelineStore } from '../counts/timeline-store.ts'
-import type { PeakStore } from '../counts/peak-store.ts'
 import type { RefusalStore } from '../counts/refusal-store.ts'
 import type { LedgerStore } from '../records/ledger-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
@@ -12,35 +10,36 @@ import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { NoticeStore } from '../records/notice-store.ts'
 import type { SwapStore } from '../swaps/store.ts'
-import type { TallyStore } from '../counts/tally-store.ts'
+import type { Counts } from '../shelves/counts.ts'
+import type { Records } from './records.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
-export type Stores = Readonly<{
-  keys: KeyStore
-  quota: QuotaStore
-  tallies: TallyStore
-  lastUses: LastUseStore
-  audit: AuditStore
-  timeline: TimelineStore
-  peaks: PeakStore
-  refusals: RefusalStore
-  ledger: LedgerStore
-  swaps: SwapStore
-  notices: NoticeStore
-  /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
-  strangers?: StrangerStore | undefined
-  questions: FleetQuestions
-  fleet: FleetStore
-  /** Sentences about the store for operators, at present. Without secrets, because `/readyz` needs no token. */
-  warnings: readonly string[]
-  /** Resolves when the stores can be asked, or when it gives up waiting. */
-  ready(): Promise<void>
-  /** The name of the store and, in plain words, why it can't be asked; `error` is the caller's own failure. */
-  waitsFor(error?: Error): string
-  /** A warning if these stores have no keys while the file of the same configuration has some. */
-  leftBehind(): Promise<string | undefined>
-  close(): Promise<void>
-}>
+export type Stores = Records &
+  Readonly<{
+    keys: KeyStore
+    quota: QuotaStore
+    /** What tallies, peaks and timelines stand on. */
+    counts: Counts
+    lastUses: LastUseStore
+    audit: AuditStore
+    refusals: RefusalStore
+    ledger: LedgerStore
+    swaps: SwapStore
+    notices: NoticeStore
+    /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
+    strangers?: StrangerStore | undefined
+    questions: FleetQuestions
+    fleet: FleetStore
+    /** Sentences about the store for operators, at present. Without secrets, because `/readyz` needs no token. */
+    warnings: readonly string[]
+    /** Resolves when the stores can be asked, or when it gives up waiting. */
+    ready(): Promise<void>
+    /** The name of the store and, in plain words, why it can't be asked; `error` is the caller's own failure. */
+    waitsFor(error?: Error): string
+    /** A warning if these stores have no keys while the file of the same configuration has some. */
+    leftBehind(): Promise<string | undefined>
+    close(): Promise<void>
+  }>
 
 export type OpenOptions = Readonly<{
   /** Opens them for a command line or the thread of reports, which wait for a store and count nothing. */

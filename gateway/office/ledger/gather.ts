@@ -81,19 +81,20 @@ async function pointsByQuota({ quota }: Sources, day: number): Promise<PointsByQ
 /** The usage of keys as gateways have written it down. */
 async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
   const byKey = new Map<string, KeyUse>()
-  for await (const { key, what, count } of tallies.list(day, day)) {
-    const kind = usageKind(what)
-    const ofRoute = kind ? undefined : routeTally(what)
-    if (!kind && !ofRoute) continue
+  const useOf = (key: string): KeyUse => {
     let use = byKey.get(key)
     if (!use) byKey.set(key, (use = { own: undefined, routes: undefined }))
-    if (kind) addTo((use.own ??= noFigures()), kind, count)
-    if (ofRoute)
-      addTo(
-        figuresIn((use.routes ??= new Map<string, Figures>()), ofRoute.path),
-        ofRoute.kind,
-        count,
-      )
+    return use
+  }
+  for await (const { key, what, count } of tallies.list(day, day)) {
+    const kind = usageKind(what)
+    if (kind) addTo((useOf(key).own ??= noFigures()), kind, count)
+  }
+  for await (const { key, what, count } of tallies.ofRoutes(day, day)) {
+    const { path, kind } = routeTally(what) ?? {}
+    if (path === undefined || !kind) continue
+    const routes = (useOf(key).routes ??= new Map<string, Figures>())
+    addTo(figuresIn(routes, path), kind, count)
   }
   return byKey
 }

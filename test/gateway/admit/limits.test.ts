@@ -150,7 +150,7 @@ bans: { strikes: 1, grace: 0s }
     const { fromDay, toDay } = latestDays(2, Date.now())
     for (const { key: each } of [daily, restricted, elsewhere]) {
       const done: string[] = []
-      for await (const { what } of stores.tallies.list(fromDay, toDay, each.id)) done.push(what)
+      for await (const { what } of stores.tallies.list(fromDay, toDay, [each.id])) done.push(what)
       t.strictSame(done, ['refused forbidden'], 'no usage')
     }
     t.equal((await ask('/fair', free)).status, 200, 'a whole minute is not too much')

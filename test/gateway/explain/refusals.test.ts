@@ -7,9 +7,10 @@ import type { RefusedKey } from '../../../gateway/front/counts/timeline-store.ts
 import { Timeline } from '../../../gateway/front/counts/timeline.ts'
 import type { Caller } from '../../../gateway/front/keys/caller.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedTimeline } from '../../../gateway/front/stores/embedded/timeline.ts'
+import { timelineOn } from '../../../gateway/front/counts/timeline-store.ts'
+import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
-import { redisTimeline } from '../../../gateway/front/stores/redis/timeline.ts'
+import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { timelineStoreContract } from '../../contracts/timeline.ts'
 import { startAdmin } from '../../support/admin.ts'
@@ -34,7 +35,7 @@ async function redisTimelines(t: Test, settings: RedisSettings) {
   t.teardown(() => connections.forEach((connection) => connection.disconnect()))
   await until(() => connections.every(({ status }) => status === 'ready'))
   const [first, second] = connections.map((connection) =>
-    redisTimeline({ connection, prefix: 'test:', timeoutMs: 2_000 }),
+    timelineOn(redisCounts({ connection, prefix: 'test:', timeoutMs: 2_000 })),
   )
   if (!first || !second) throw new Error('two were asked for')
   return { first, second }
@@ -45,7 +46,10 @@ void timelineStoreContract(t, 'embedded, in a SQLite file', async (t) => {
   const [one, two] = [openGatewayFile(file), openGatewayFile(file)]
   for (const database of [one, two]) database.pragma('synchronous = OFF')
   t.teardown(() => [one, two].forEach((database) => database.close()))
-  return Promise.resolve({ first: embeddedTimeline(one), second: embeddedTimeline(two) })
+  return Promise.resolve({
+    first: timelineOn(embeddedCounts(one)),
+    second: timelineOn(embeddedCounts(two)),
+  })
 })
 
 void timelineStoreContract(t, 'redis, a single server', async (t) =>

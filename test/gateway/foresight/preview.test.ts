@@ -2,6 +2,7 @@ import { withUsed } from '../../support/counters.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { peaksOn } from '../../../gateway/front/counts/peak-store.ts'
 import { Peaks } from '../../../gateway/front/counts/peaks.ts'
 import { previewPlan, type PlanPreview } from '../../../gateway/office/foresight/preview.ts'
 import { Caller } from '../../../gateway/front/keys/caller.ts'
@@ -10,7 +11,7 @@ import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
 import { RedisKeys } from '../../../gateway/front/stores/redis/keys.ts'
-import { redisPeaks } from '../../../gateway/front/stores/redis/peaks.ts'
+import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { runCommand } from '../../support/command.ts'
@@ -70,7 +71,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
     const quota = redisQuotas({ ...options, connection, testClock: () => now })
     const quotas = new Quotas({ store: quota, whenUnreachable: 'local', clock: () => now })
     t.teardown(() => quotas.close())
-    return { quota, quotas, peaks: new Peaks(redisPeaks({ ...options, connection })) }
+    return { quota, quotas, peaks: new Peaks(peaksOn(redisCounts({ ...options, connection }))) }
   })
   const [first] = gateways
   if (!first) throw new Error('four were asked for')
@@ -111,7 +112,12 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
     for (const { peaks } of gateways) await peaks.write()
     now = beganMs + dayMs
   }
-  const stores = { keys, audit, quota: first.quota, peaks: redisPeaks({ ...options, connection }) }
+  const stores = {
+    keys,
+    audit,
+    quota: first.quota,
+    peaks: peaksOn(redisCounts({ ...options, connection })),
+  }
   const today = Math.floor(now / dayMs)
   const range = { fromDay: today - 14, toDay: today, nowMs: now, limit: 1_000 }
   const preview = (limits: Pair) =>

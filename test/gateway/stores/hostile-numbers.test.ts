@@ -1,12 +1,15 @@
 import t from 'tap'
 import type { StoredKey } from '../../../gateway/front/keys/key.ts'
+import { countSpaces } from '../../../gateway/front/stores/records.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
+import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { redisLedger } from '../../../gateway/front/stores/redis/ledger.ts'
 import { watchBans } from '../../../gateway/front/stores/redis/watch-bans.ts'
 import { progressFrom } from '../../../gateway/front/swaps/progress.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { storeAt } from '../../support/filled-store.ts'
 import { startRedis } from '../../support/redis.ts'
+import { bound } from '../../support/promises.ts'
 import { pause } from '../../support/traffic.ts'
 import { until } from '../../support/until.ts'
 
@@ -20,6 +23,95 @@ t.test('a day of the ledger that says it has a million billion chunks is read', 
   await ledger.close({ day: 20_000, chunks })
   await redis.hset('l:{ledger:20000}', 'n', '1e15')
   t.strictSame(await ledger.chunks(20_000), chunks)
+})
+
+/** Texts in place of counts, with everything that the scripts and the reader look for where it doesn't belong. */
+function* oddTexts(newest: number): Generator<string> {
+  const heads = [
+    newest,
+    newest + 5,
+    0,
+    -3,
+    '9'.repeat(400),
+    '1e15',
+    9_007_199_254_740_991,
+    'nan',
+    'inf',
+  ]
+  const tails = [
+    ...[
+      '',
+      ';',
+      ';;;',
+      '5',
+      ';5 6',
+      ';5 6 7 8 9 10 11',
+      ';a',
+      ';5a6',
+      ';nan,x=inf',
+      ';-5,x=-6',
+      ';1.5,x=2.5',
+    ],
+    ...[
+      ',',
+      ';,',
+      ';,=',
+      ';,x',
+      ';,x=',
+      ';,x=,x=1,x=2',
+      ';,x=1;,',
+      ';%',
+      ';,%zz=1',
+      ';,%=1',
+      ';= = =',
+    ],
+    ...[`;${'9'.repeat(400)},x=${'9'.repeat(400)}`, ';'.repeat(70_000), ',x=1'.repeat(20_000)],
+    ...[`;1${' 2'.repeat(20_000)}`, '\0;\0', '\n;\n5', ';5,\0=1', `;,${'x'.repeat(20_000)}`],
+  ]
+  for (const head of heads) yield `${head};5,x=6`
+  for (const tail of tails) yield `${newest}${tail}`
+  yield* ['', 'text', '{}', '1', '@', '20000 20000']
+}
+
+t.test('counts are read, and counted on, whatever is in their place', async (t) => {
+  const counts = redisCounts({ connection: redis, prefix: 'c:', timeoutMs: 5_000 })
+  const at = 20_000
+  for (const space of countSpaces) {
+    const numbers = space.merge.map(() => 1)
+    const line = (key: string, part = 'x') => ({ key, part, at, numbers })
+    await counts.add(space, { by: 'g', number: 1, lines: [line('odd'), line('sound')] })
+    const hashes = await redis.keys(`c:{count:${space.name}:*}`)
+    const placesOf = async (hash: string) =>
+      (await redis.hkeys(hash)).map((field) => [hash, field] as const)
+    const places = (await Promise.all(hashes.map(placesOf))).flat()
+    t.ok(places.length > 1, `${places.length} fields of ${space.name}`)
+    let number = 1
+    for (const text of oddTexts(at)) {
+      for (const place of places) await redis.hset(...place, text)
+      const began = performance.now()
+      const pieces = [await counts.of(space, ['odd', 'sound'], at - 90, at + 90)]
+      if (space.readBy !== 'key') {
+        for await (const lines of counts.list(space, at - 90, at + 90)) pieces.push(lines)
+      }
+      const add = { by: 'h', number: ++number, lines: [line('odd'), line('odd', ''), line('new')] }
+      await counts.add(space, add)
+      const ms = performance.now() - began
+      if (ms > bound(3_000)) t.fail(`${text.slice(0, 40)} takes ${ms} ms`)
+      for (const { keys, parts, ats, numbers } of pieces) {
+        const isWhole = [...ats, ...numbers].every((one) => Number.isSafeInteger(one))
+        const isEven = keys.length * space.merge.length === numbers.length
+        if (!isWhole || !isEven || parts.length !== keys.length) t.fail(text.slice(0, 40))
+      }
+      const { keys } = await counts.of(space, ['new'], at, at)
+      if (keys.length !== 1) t.fail(`nothing is counted beside ${text.slice(0, 40)}`)
+      for (const hash of hashes) await redis.hdel(hash, 'new', '@h', ';')
+      const ofNew = await redis.keys(`c:{count:${space.name}:new}`)
+      if (ofNew.length > 0) await redis.del(ofNew)
+    }
+    for (const [hash] of places) await redis.del(hash)
+    await counts.add(space, { by: 'h', number: 1_000_000, lines: [line('odd')] })
+    t.strictSame((await counts.of(space, ['odd'], at, at)).numbers, numbers, 'and then as ever')
+  }
 })
 
 t.test('a lift of bans is heard of after any number in place of the latest one', async (t) => {

@@ -1,15 +1,16 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { peaksOn } from '../../../gateway/front/counts/peak-store.ts'
+import { talliesOn } from '../../../gateway/front/counts/tally-store.ts'
 import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
-import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
 import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
-import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { auditStoreContract } from '../../contracts/audit.ts'
 import { fleetStoreContract } from '../../contracts/fleet.ts'
@@ -59,7 +60,7 @@ quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
 
 tallyStoreContract(t, name, async (t) => {
   const [one, two] = openTwice(t)
-  return { first: embeddedTallies(one), second: embeddedTallies(two) }
+  return { first: talliesOn(embeddedCounts(one)), second: talliesOn(embeddedCounts(two)) }
 })
 
 lastUseStoreContract(t, name, async (t) => {
@@ -88,7 +89,7 @@ auditStoreContract(t, name, async (t) => {
 
 peakStoreContract(t, name, async (t) => {
   const [one, two] = openTwice(t)
-  return { first: embeddedPeaks(one), second: embeddedPeaks(two) }
+  return { first: peaksOn(embeddedCounts(one)), second: peaksOn(embeddedCounts(two)) }
 })
 
 void refusalStoreContract(t, name, async (t) => {

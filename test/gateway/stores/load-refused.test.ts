@@ -191,7 +191,7 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   t.match(await copied('--to', other), { keys: 6, dryRun: false })
   t.match(await run('--to', other), {
     code: 1,
-    out: /isn't empty: it has quotas, tallies, peaks, ledger, keys \(.* …\)\. Nothing was written\. .*keys import/,
+    out: /isn't empty: it has quotas, tallies, routes, peaks, ledger, keys \(.* …\)\. Nothing was written\. .*keys import/,
   })
   t.match(await run('--to', other, '--into-non-empty'), { code: 2, out: /into-non-empty/ })
 })

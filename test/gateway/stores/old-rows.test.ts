@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap'
-import { rememberedDays } from '../../../gateway/front/counts/tally-store.ts'
-import { keptMinutes } from '../../../gateway/front/counts/timeline-store.ts'
+import { peaksOn } from '../../../gateway/front/counts/peak-store.ts'
+import { rememberedDays, talliesOn } from '../../../gateway/front/counts/tally-store.ts'
+import { keptMinutes, timelineOn } from '../../../gateway/front/counts/timeline-store.ts'
 import { keptMs } from '../../../gateway/front/records/notice-store.ts'
+import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
-import { embeddedPeaks } from '../../../gateway/front/stores/embedded/peaks.ts'
 import { quotaFile } from '../../../gateway/front/stores/embedded/quota-file.ts'
-import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
-import { embeddedTimeline } from '../../../gateway/front/stores/embedded/timeline.ts'
 import { peak } from '../../support/filled-store.ts'
 
 const day = 20_000
@@ -42,40 +41,40 @@ async function leftAfterEach(count: () => number, act: (i: number) => unknown): 
 t.test('what has become too old goes some rows at a time, and the rest stays', async (t) => {
   t.test('tallies', async (t) => {
     const { database, count, fill } = fileOf(t)
-    fill('tallies', (i) => [day, `key-${i}`, 'admitted 2xx', 1, 5])
-    const store = embeddedTallies(database)
+    fill('counts_tallies', (i) => [day, `key-${i}`, 'admitted 2xx', 1, 5])
+    const store = talliesOn(embeddedCounts(database))
     const line = { day: day + rememberedDays, key: 'a', what: 'admitted 2xx', count: 1, lastMs: 9 }
     const kept = { ...line, day: day + 1 }
     const add = (number: number) => store.add({ by: 'g', number, lines: [line, kept] })
-    t.strictSame(await leftAfterEach(() => count('tallies'), add), [802, 302, 2, 2])
+    t.strictSame(await leftAfterEach(() => count('counts_tallies'), add), [802, 302, 2, 2])
   })
 
   t.test('peaks, then the names of quotas that have none', async (t) => {
     const { database, count } = fileOf(t)
-    const store = embeddedPeaks(database)
+    const store = peaksOn(embeddedCounts(database))
     const quotas = Array.from({ length: old }, (_, i) => peak(`q${i}`, { day }))
     await store.add({ by: 'g', number: 1, lines: quotas })
     const lines = [peak('q7', { day: day + 1 }), peak('new', { day: day + rememberedDays })]
     const add = (i: number) => store.add({ by: 'g', number: 1 + i, lines })
-    t.strictSame(await leftAfterEach(() => count('peaks'), add), [802, 302, 2, 2])
+    t.strictSame(await leftAfterEach(() => count('counts_peaks'), add), [802, 302, 2, 2])
     const names = await leftAfterEach(
-      () => count('peakQuotas'),
+      () => count('counts_peaks_keys'),
       (i) => add(4 + i),
     )
     t.strictSame(names, [552, 302, 52, 2], 'the first ones went with the last peaks')
-    const left = database.prepare('SELECT quota FROM peakQuotas ORDER BY id').pluck().all()
+    const left = database.prepare('SELECT key FROM counts_peaks_keys ORDER BY id').pluck().all()
     t.strictSame(left, ['q7', 'new'])
   })
 
   t.test('refusals of keys', async (t) => {
     const { database, count, fill } = fileOf(t)
-    fill('refusals', (i) => [`key-${i}`, 1_000, 'RATE_LIMITED', 'minute', 1, 5, 5])
-    const store = embeddedTimeline(database)
+    fill('counts_timeline', (i) => [1_000, `key-${i}`, 'RATE_LIMITED minute', 1, 5, 5])
+    const store = timelineOn(embeddedCounts(database))
     const minute = 1_001 + keptMinutes
     const line = { key: 'a', minute, code: 'RATE_LIMITED', reason: 'minute', count: 1 }
     const add = (number: number) =>
       store.add({ by: 'g', number, lines: [{ ...line, limit: 5, used: 5 }] })
-    t.strictSame(await leftAfterEach(() => count('refusals'), add), [801, 301, 1, 1])
+    t.strictSame(await leftAfterEach(() => count('counts_timeline'), add), [801, 301, 1, 1])
   })
 
   t.test('quotas and commands, until none is left', async (t) => {

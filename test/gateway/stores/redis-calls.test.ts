@@ -7,15 +7,16 @@ import type { Ask } from '../../../gateway/front/limits/step.ts'
 import { dayMs } from '../../../shared/windows.ts'
 import { desksFor } from '../../../gateway/office/operations/desks.ts'
 import { deprecatedCall, deprecatedCalls } from '../../../gateway/front/counts/deprecated-calls.ts'
+import { talliesOn } from '../../../gateway/front/counts/tally-store.ts'
 import { usage } from '../../../gateway/front/counts/usage.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
+import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { unavailable } from '../../../gateway/front/stores/redis/answer.ts'
 import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { keyedScript } from '../../../gateway/front/stores/redis/script.ts'
-import { redisTallies } from '../../../gateway/front/stores/redis/tallies.ts'
+import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { json } from '../../support/http.ts'
@@ -211,7 +212,7 @@ t.test('a list of the audit reads no further back than its first moment', async 
 t.test('days that are too old are forgotten', async (t) => {
   const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
   t.teardown(() => database.close())
-  const store = embeddedTallies(database)
+  const store = talliesOn(embeddedCounts(database))
   const tally = { key: 'a', what: 'x', count: 1, lastMs: 1 }
   for (const day of [100, 189, 190])
     await store.add({ by: 'g', number: day, lines: [{ day, ...tally }] })
@@ -221,17 +222,17 @@ t.test('days that are too old are forgotten', async (t) => {
 
   const inRedis = { connection: await connectionTo(t, { url }), prefix: 'days:', timeoutMs: 2_000 }
   const batch = { by: 'g', number: 1, lines: [{ day: 1, ...tally }] }
-  await redisTallies(inRedis).add(batch)
-  const twice = redisTallies(inRedis)
+  await talliesOn(redisCounts(inRedis)).add(batch)
+  const twice = talliesOn(redisCounts(inRedis))
   await twice.add(batch)
-  t.equal(
-    await client.hget('days:{tallies:1}', 'count a x'),
-    '1',
-    'a batch that is handed in again',
-  )
-  const left = await client.ttl('days:{tallies:1}')
+  const texts = () => client.hgetall('days:{count:tallies:1}')
+  t.match(await texts(), { a: '1;,x=1 1' }, 'a batch that is handed in again')
+  const left = await client.ttl('days:{count:tallies:1}')
   t.ok(left > 90 * 86_400 && left <= 91 * 86_400, `Redis drops a day by itself, after ${left} s`)
+  await twice.add({ by: 'g', number: 2, lines: [{ day: 91, ...tally }] })
+  t.strictSame(await texts(), {}, 'and a gateway that begins a new one drops the oldest')
 })
+
 t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   const settings = { file: '', redis: { url }, prefix: 'many:', whenUnreachable: 'local' } as const
   const stores = await openStores({ ...settings, timeoutMs: 2_000 })

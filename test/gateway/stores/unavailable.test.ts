@@ -1,3 +1,4 @@
+import { talliesOn } from '../../../gateway/front/counts/tally-store.ts'
 import { newCounters, unanswered } from '../../../gateway/front/limits/counters.ts'
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import { openGatewayFile } from '../../../gateway/front/stores/embedded/database
 import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
 import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
-import { embeddedTallies } from '../../../gateway/front/stores/embedded/tallies.ts'
+import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
 import { newKey } from '../../contracts/keys.ts'
@@ -29,7 +30,7 @@ const readsOf = ({ keys, quota, tallies, audit }: Asked) => ({
   'keys.names': () => exhaust(keys.names()),
   'quota.bans': () => quota.bans(),
   'tallies.list': () => exhaust(tallies.list(20_000, 20_000)),
-  'tallies.list of a key': () => exhaust(tallies.list(20_000, 20_000, 'id')),
+  'tallies.list of a key': () => exhaust(tallies.list(20_000, 20_000, ['id'])),
   'audit.list': () => audit.list({ fromMs: 0, limit: 1 }),
   'audit.list of a subject': () => audit.list({ fromMs: 0, limit: 1, subject: 'id' }),
   'audit.since': () => audit.since(),
@@ -142,7 +143,12 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
     const keys = new EmbeddedKeys(database)
     return {
       database,
-      stores: { keys, quota, tallies: embeddedTallies(database), audit: embeddedAudit(database) },
+      stores: {
+        keys,
+        quota,
+        tallies: talliesOn(embeddedCounts(database)),
+        audit: embeddedAudit(database),
+      },
     }
   }
   await t.test('that another program has locked', async (t) => {

@@ -1,14 +1,12 @@
-import { dayMs, isWindowName, windows, type WindowName } from '../../../../shared/windows.ts'
-import { daysOf, type QuotaDay } from '../../counts/peak-store.ts'
-import { rememberedDays, type Tally } from '../../counts/tally-store.ts'
 import { beginning, type KeyUses } from '../../keys/last-use-store.ts'
-import { entriesOf, type Kind } from './kind.ts'
+import type { CountLine, Lines, Space } from '../../shelves/counts.ts'
+import { entriesOf, type Kind, type KindName } from './kind.ts'
 import type { RowOf } from './rows.ts'
 
 /** Lines that are added at a time, as gateways do. */
 const atOnce = 250
 
-/** Keys whose tallies are given at a time. */
+/** Keys whose lines are given at a time. */
 const keysAtOnce = 500
 
 /** A line of a row: a thing, a time, and its numbers. */
@@ -29,88 +27,60 @@ function linesOf({ lines }: RowOf<'counts'>, count: number): readonly Line[] | u
   return areGood && lines.length > 0 ? (lines as unknown as readonly Line[]) : undefined
 }
 
-/** The remembered days up to a time. */
-function daysUpTo(nowMs: number): readonly [first: number, today: number] {
-  const today = Math.floor(nowMs / dayMs)
-  return [today - rememberedDays + 1, today]
-}
+/** A space of counts. */
+export function countsOf(name: KindName, space: Space): Kind<'counts', CountLine> {
+  return {
+    name,
+    shelf: 'counts',
+    atOnce,
 
-export const tallies: Kind<'counts', Tally> = {
-  name: 'tallies',
-  shelf: 'counts',
-  atOnce,
-
-  async *rows(store, { nowMs }) {
-    const [first, today] = daysUpTo(nowMs)
-    for (let day = first; day <= today; day++) {
-      const linesByKey = new Map<string, Line[]>()
-      for await (const { key, what, count, lastMs } of store.tallies.list(day, day)) {
-        const line: Line = [what, day, count, lastMs]
-        const others = linesByKey.get(key)
-        if (others) others.push(line)
-        else linesByKey.set(key, [line])
+    async *rows({ counts }, { nowMs }) {
+      const last = Math.floor(nowMs / space.unitMs)
+      const first = last - space.kept + 1
+      if (space.readBy === 'whole') {
+        for await (const piece of counts.list(space, first, last)) yield* rowsOf(name, [piece])
+        return
       }
-      const keys = [...linesByKey.keys()].sort()
-      for (let start = 0; start < keys.length; start += keysAtOnce) {
-        yield keys
-          .slice(start, start + keysAtOnce)
-          .map((key) => countRow('tallies', key, (linesByKey.get(key) ?? []).sort(byPart)))
+      for (let at = first; at <= last; at++) {
+        const pieces: Lines[] = []
+        for await (const piece of counts.list(space, at, at)) pieces.push(piece)
+        yield* rowsOf(name, pieces)
       }
-    }
-  },
+    },
 
-  itemsIn: (row) =>
-    linesOf(row, 2)?.map(([what, day, count = 0, lastMs = 0]) => {
-      return { key: row.key, what, day, count, lastMs }
-    }),
-
-  put: (store, lines, batch) => store.tallies.add({ ...batch, lines }),
-}
-
-function byPart([one]: Line, [other]: Line): number {
-  return one < other ? -1 : 1
-}
-
-export const peaks: Kind<'counts', QuotaDay> = {
-  name: 'peaks',
-  shelf: 'counts',
-  atOnce,
-
-  async *rows(store, { nowMs }) {
-    for await (const some of store.peaks.list(...daysUpTo(nowMs))) {
-      const sorted = [...some].sort((a, b) => (a.quota < b.quota ? -1 : 1))
-      yield sorted.map((each) => {
-        const days = daysOf(each).sort((a, b) => a.day - b.day)
-        return countRow('peaks', each.quota, days.flatMap(linesOfDay))
+    itemsIn(row) {
+      if (row.key === '') return undefined
+      return linesOf(row, space.merge.length)?.map(([part, at, ...numbers]) => {
+        return { key: row.key, part, at, numbers }
       })
-    }
-  },
+    },
 
-  itemsIn(row) {
-    const lines = linesOf(row, 2)
-    if (!lines?.every(([name]) => isWindowName(name))) return undefined
-    const days = new Map<number, QuotaDay>()
-    for (const [name, day, points = 0, refusals = 0] of lines) {
-      const { most = {}, refused = {} } = days.get(day) ?? {}
-      days.set(day, {
-        ...{ quota: row.key, day },
-        most: { ...most, [name]: points },
-        refused: refusals > 0 ? { ...refused, [name]: refusals } : refused,
-      })
-    }
-    return [...days.values()]
-  },
-
-  put: (store, lines, batch) => store.peaks.add({ ...batch, lines }),
+    put: ({ counts }, lines, batch) => counts.add(space, { ...batch, lines }),
+  }
 }
 
-/** The windows that were recorded on a day. */
-function linesOfDay({ day, most, refused }: QuotaDay): Line[] {
-  const recorded = windows.flatMap(({ name }): [WindowName, number][] => {
-    const points = most[name]
-    return points === undefined ? [] : [[name, points]]
-  })
-  return recorded.map(([name, points]) => [name, day, points, refused[name] ?? 0])
+/** The rows of keys whose lines are all in some pieces, in the order of the keys, and of times and parts. */
+function* rowsOf(space: string, pieces: readonly Lines[]): Generator<RowOf<'counts'>[]> {
+  const linesByKey = new Map<string, Line[]>()
+  for (const { keys, parts, ats, numbers } of pieces) {
+    const count = numbers.length / keys.length
+    keys.forEach((key, i) => {
+      const line: Line = [parts[i] ?? '', ats[i] ?? 0, ...numbers.slice(i * count, (i + 1) * count)]
+      const others = linesByKey.get(key)
+      if (others) others.push(line)
+      else linesByKey.set(key, [line])
+    })
+  }
+  const sorted = [...linesByKey.keys()].sort()
+  for (let start = 0; start < sorted.length; start += keysAtOnce) {
+    yield sorted
+      .slice(start, start + keysAtOnce)
+      .map((key) => countRow(space, key, (linesByKey.get(key) ?? []).sort(inOrder)))
+  }
+}
+
+function inOrder([part, at]: Line, [otherPart, otherAt]: Line): number {
+  return at - otherAt || (part < otherPart ? -1 : 1)
 }
 
 export const lastUses: Kind<'counts', readonly [key: string, uses: KeyUses]> = {
@@ -126,7 +96,7 @@ export const lastUses: Kind<'counts', readonly [key: string, uses: KeyUses]> = {
       const all = await store.lastUses.of(keys.map(([id]) => id))
       yield keys.flatMap(([id], i) => {
         const uses = [...(all[i] ?? [])].map(([mark, atMs]): Line => [mark, 0, atMs])
-        return uses.length > 0 ? [countRow('uses', id, uses.sort(byPart))] : []
+        return uses.length > 0 ? [countRow('uses', id, uses.sort(inOrder))] : []
       })
     }
   },

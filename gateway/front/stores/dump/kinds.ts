@@ -9,7 +9,9 @@ import {
 import { ledgerDays, type ClosedDay } from '../../records/ledger-store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { hashOfState, stateOfHash } from '../redis/quota-hash.ts'
-import { lastUses, peaks, tallies } from './counts.ts'
+import { peakSpace } from '../../counts/peak-store.ts'
+import { routeSpace, tallySpace } from '../../counts/tally-store.ts'
+import { countsOf, lastUses } from './counts.ts'
 import { entriesOf, type Kind } from './kind.ts'
 import type { NamedQuota } from './store.ts'
 
@@ -143,4 +145,10 @@ const keys: Kind<'keys', string> = {
 }
 
 /** All kinds, in the order in which they are dumped and loaded: no key works before its bans and counters are there. */
-export const kinds = [quotas, tallies, peaks, lastUses, audit, ledger, keys] as readonly Kind[]
+export const kinds = [
+  quotas,
+  countsOf('tallies', tallySpace),
+  countsOf('routes', routeSpace),
+  countsOf('peaks', peakSpace),
+  ...[lastUses, audit, ledger, keys],
+] as readonly Kind[]

@@ -2,8 +2,7 @@ import type { Key } from '../../keys/key.ts'
 import type { KeyUses, LastUseStore } from '../../keys/last-use-store.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
-import type { PeakStore } from '../../counts/peak-store.ts'
-import type { TallyStore } from '../../counts/tally-store.ts'
+import type { Counts } from '../../shelves/counts.ts'
 import type { AuditEntry, AuditStore } from '../../records/audit-store.ts'
 import type { LedgerStore } from '../../records/ledger-store.ts'
 
@@ -28,8 +27,7 @@ export interface ReadStore {
   readonly keys: Entries<Key>
   /** The quotas that still matter. */
   readonly quotas: Entries<QuotaState>
-  readonly tallies: Pick<TallyStore, 'list'>
-  readonly peaks: Pick<PeakStore, 'list'>
+  readonly counts: Pick<Counts, 'list'>
   readonly lastUses: Pick<LastUseStore, 'of' | 'since'>
   readonly audit: Pick<AuditStore, 'since'>
   readonly ledger: Pick<LedgerStore, 'isClosed' | 'chunks'>
@@ -41,8 +39,7 @@ export type NamedQuota = Readonly<{ quota: string; state: QuotaState }>
 /** A store while it is loaded. It has no keys, quotas, counts and closed days. */
 export interface WrittenStore {
   readonly keys: Pick<KeyStore, 'add'>
-  readonly tallies: Pick<TallyStore, 'add'>
-  readonly peaks: Pick<PeakStore, 'add'>
+  readonly counts: Pick<Counts, 'add'>
   readonly ledger: Pick<LedgerStore, 'begin' | 'close'>
   readonly audit: Pick<AuditStore, 'add'>
   putQuotas(quotas: readonly NamedQuota[]): Promise<void>

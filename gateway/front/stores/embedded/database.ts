@@ -1,8 +1,10 @@
 import { openSqlite, type Database } from '../../../../shared/sqlite.ts'
+import { countSpaces } from '../records.ts'
+import { tableOf } from './count-table.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 20
+export const format = 21
 
 const tables = `
   CREATE TABLE keys (
@@ -30,14 +32,6 @@ const tables = `
   ) STRICT;
   CREATE TABLE commandsDone (seq INTEGER NOT NULL) STRICT;
   INSERT INTO commandsDone VALUES (0);
-  CREATE TABLE tallies (
-    day INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    what TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    lastMs INTEGER NOT NULL,
-    PRIMARY KEY (day, key, what)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     atMs INTEGER NOT NULL,
@@ -58,17 +52,6 @@ const tables = `
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE
   ) STRICT;
-  CREATE TABLE refusals (
-    key TEXT NOT NULL,
-    minute INTEGER NOT NULL,
-    code TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    "limit" INTEGER NOT NULL,
-    used INTEGER NOT NULL,
-    PRIMARY KEY (key, minute, code, reason)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX refusalsByMinute ON refusals (minute);
   CREATE TABLE lastUses (
     key TEXT PRIMARY KEY,
     uses TEXT NOT NULL
@@ -76,20 +59,6 @@ const tables = `
   CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
   INSERT INTO lined VALUES (0);
-  CREATE TABLE peakQuotas (
-    id INTEGER PRIMARY KEY,
-    quota TEXT NOT NULL UNIQUE,
-    lastDay INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE peaks (
-    day INTEGER NOT NULL,
-    id INTEGER NOT NULL,
-    mostMinute INTEGER NOT NULL,
-    mostDay INTEGER NOT NULL,
-    refusedByMinute INTEGER NOT NULL,
-    refusedByDay INTEGER NOT NULL,
-    PRIMARY KEY (day, id)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE swaps (
     upstream TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -151,14 +120,6 @@ const tables = `
   END;
   CREATE TABLE store (epoch TEXT NOT NULL) STRICT;
   INSERT INTO store VALUES (lower(hex(randomblob(16))));
-  CREATE TABLE optionalPeaks (
-    day INTEGER NOT NULL,
-    id INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    most INTEGER NOT NULL,
-    refused INTEGER NOT NULL,
-    PRIMARY KEY (day, id, name)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE recentRefusals (
     by TEXT NOT NULL,
     place INTEGER NOT NULL,
@@ -168,7 +129,8 @@ const tables = `
     answers BLOB NOT NULL,
     PRIMARY KEY (by, place)
   ) STRICT;
-  CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);`
+  CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);
+  ${countSpaces.map(tableOf).join('\n')}`
 
 /** How long a change may wait for the lock of another process. */
 const busyTimeoutMs = 100

@@ -12,9 +12,8 @@ import { openToInspect, requireGatewayFile } from './gateway-file.ts'
 import { isThere } from './is-there.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedLedger } from './ledger.ts'
-import { embeddedPeaks } from './peaks.ts'
 import { quotaFile, stateFrom } from './quota-file.ts'
-import { embeddedTallies } from './tallies.ts'
+import { embeddedCounts } from './counts.ts'
 
 /**
  * A gateway's file as it is at the moment of the call: one transaction reads everything, changes nothing and blocks nobody.
@@ -35,8 +34,7 @@ export function readFile(file: string, clock: Clock): ReadStore {
         Promise.resolve(names.map((id) => intactKeyFrom(record.get(id) ?? '') ?? damaged)),
     },
     quotas: quotasIn(database, clock()),
-    tallies: embeddedTallies(database),
-    peaks: embeddedPeaks(database),
+    counts: embeddedCounts(database),
     lastUses: embeddedLastUses(database),
     audit: embeddedAudit(database),
     ledger: embeddedLedger(database),

@@ -15,10 +15,9 @@ import { EmbeddedKeys } from './keys.ts'
 import { lastUseRows } from './last-uses.ts'
 import { embeddedLedger } from './ledger.ts'
 import { newFile } from './new-file.ts'
-import { embeddedPeaks } from './peaks.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { quotaFile } from './quota-file.ts'
-import { embeddedTallies } from './tallies.ts'
+import { embeddedCounts } from './counts.ts'
 
 /** SQLite's cache in KiB. It is large because a million keys are written in random order. */
 const cacheKb = 256 * 1_024
@@ -70,8 +69,7 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
   }
   return {
     keys: new EmbeddedKeys(database, clock),
-    tallies: embeddedTallies(database),
-    peaks: embeddedPeaks(database),
+    counts: embeddedCounts(database),
     ledger: embeddedLedger(database),
     audit: embeddedAudit(database),
     putQuotas(some) {

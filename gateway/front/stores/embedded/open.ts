@@ -3,19 +3,18 @@ import type { StoreSettings } from '../../config/config.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
 import { ownQuestions } from '../../fleet/questions.ts'
 import { fleetOfOne } from '../../fleet/single-member.ts'
+import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
+import { embeddedCounts } from './counts.ts'
 import { openGatewayFile } from './database.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedNotices } from './notices.ts'
 import { embeddedLedger } from './ledger.ts'
-import { embeddedPeaks } from './peaks.ts'
 import { embeddedRefusals } from './refusals.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { EmbeddedSwaps } from './swaps.ts'
-import { embeddedTallies } from './tallies.ts'
-import { embeddedTimeline } from './timeline.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -30,15 +29,15 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)
   usage.pragma('synchronous = NORMAL')
+  const counts = embeddedCounts(usage)
   const isInPlace = lookFor(file)
   return {
     keys,
     quota,
-    tallies: embeddedTallies(usage),
+    counts,
+    ...recordsOn(counts),
     lastUses: embeddedLastUses(usage),
     audit: withTemporaryEnds(embeddedAudit(database), clock),
-    timeline: embeddedTimeline(usage),
-    peaks: embeddedPeaks(usage),
     refusals: embeddedRefusals(usage),
     ledger: embeddedLedger(database),
     swaps: new EmbeddedSwaps(usage, clock),

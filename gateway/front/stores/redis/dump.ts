@@ -14,10 +14,9 @@ import { RedisKeys } from './keys.ts'
 import { redisLastUses, usesPutter } from './last-uses.ts'
 import { redisLedger } from './ledger.ts'
 import { auditPutter } from './put-audit.ts'
-import { redisPeaks } from './peaks.ts'
 import { hashOfState, stateOfHash } from './quota-hash.ts'
 import { mastersOf, pairsOf, scanned } from './scan.ts'
-import { redisTallies } from './tallies.ts'
+import { redisCounts } from './counts.ts'
 
 /** Records that are read per call. */
 const batchSize = 500
@@ -47,8 +46,7 @@ export function readRedis(location: RedisLocation): ReadStore {
     },
     keys: keysIn(location),
     quotas: quotasIn(location),
-    tallies: redisTallies(options),
-    peaks: redisPeaks(options),
+    counts: redisCounts(options),
     lastUses: redisLastUses(options),
     audit: redisAudit(connection, prefix),
     ledger: redisLedger(options),
@@ -63,8 +61,7 @@ export async function writtenRedis(location: RedisLocation): Promise<WrittenStor
   await format.look()
   return {
     keys: new RedisKeys(options),
-    tallies: redisTallies(options),
-    peaks: redisPeaks(options),
+    counts: redisCounts(options),
     ledger: redisLedger(options),
     audit: redisAudit(connection, prefix),
     putQuotas: quotaPutter(location),

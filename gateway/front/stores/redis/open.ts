@@ -4,11 +4,13 @@ import type { KeyStore } from '../../keys/store.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
 import { Breaker } from '../breaker.ts'
 import { countKeysIn } from '../count-keys.ts'
+import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, whenReady, type Connection } from './connect.ts'
+import { redisCounts } from './counts.ts'
 import { redisFleet } from './fleet.ts'
 import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
@@ -17,14 +19,11 @@ import { plainCause, redisName } from './name.ts'
 import { RedisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
 import { redisLedger } from './ledger.ts'
-import { redisPeaks } from './peaks.ts'
 import { redisQuotas } from './quota.ts'
 import { redisRefusals } from './refusals.ts'
 import { redisStrangers } from './strangers.ts'
 import { within } from './script.ts'
 import { redisSwaps } from './swaps.ts'
-import { redisTallies } from './tallies.ts'
-import { redisTimeline } from './timeline.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
@@ -51,6 +50,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   format.guard()
   const keys = new RedisKeys({ ...parts, clock, format })
   const quota = redisQuotas(parts)
+  const counts = redisCounts(parts)
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
@@ -63,11 +63,10 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   return {
     keys,
     quota,
-    tallies: redisTallies(parts),
+    counts,
+    ...recordsOn(counts),
     lastUses: redisLastUses(parts),
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
-    timeline: redisTimeline(parts),
-    peaks: redisPeaks(parts),
     refusals: redisRefusals(parts),
     ledger: redisLedger(parts),
     swaps: redisSwaps({ connection, prefix, timeoutMs }),
