@@ -18,6 +18,7 @@ import type { Stores } from '../../gateway/front/stores/stores.ts'
 import type { LogSettings } from '../../shared/service.ts'
 import { caller, type Call } from './http.ts'
 import { folderOf } from './folder.ts'
+import type { Ends } from './redis.ts'
 
 /** The plans of every test that doesn't bring its own. */
 export const plans = `
@@ -68,7 +69,7 @@ export type Upstream = Readonly<{ url: string; seen: IncomingMessage[]; close?: 
 
 /** A server that remembers what it was asked, and answers a constant by default; at any port, or at a Unix socket. */
 export async function startUpstream(
-  t: Test,
+  t: Ends,
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"up":"stream"}')
   },

@@ -112,6 +112,10 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
     'tollgate completion bash > tollgate.bash',
     'tollgate completion fish > tollgate.fish',
   ],
+  prove: [
+    'tollgate prove https://api.example/v1/pets --limit 60',
+    "tollgate prove https://api.example/ --limit 9 --header 'X-Api-Key: abc' --yes",
+  ],
   'config check': [
     'tollgate config check new.yaml',
     'tollgate config check new.yaml --unset ok --format github',

@@ -17,6 +17,7 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Plans, and whom other limits would refuse', 'plans shadow'],
   ['Backends, gateways and notices', 'upstream gateways notices'],
   ['Deprecations', 'deprecations extensions'],
+  ['Any gateway, from outside', 'prove'],
   ['Configuration', 'config'],
   ['Stores', 'store'],
   ['This terminal', 'completion'],

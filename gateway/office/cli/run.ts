@@ -63,7 +63,14 @@ async function runCommand(
   if (operation.where === 'terminal') {
     const values = givenFrom(operation, input, nothing)
     const planNames = () => plansIn(textOf(input, 'config') ?? configFile(environment), environment)
-    return tellOf(await operation.say(values, { completionOf, planNames }), input, stdout)
+    const agree = async (plan: string, isAgreed: boolean): Promise<void> => {
+      if (isAgreed) surroundings.warn(plan)
+      else if (!(await surroundings.confirm(plan)))
+        throw new WrongInput(`${plan} Confirm with --yes; nothing was sent`)
+    }
+    const proveKey = environment['TOLLGATE_PROVE_KEY']
+    const terminal = { completionOf, planNames, agree, proveKey }
+    return tellOf(await operation.say(values, terminal), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
@@ -163,11 +170,11 @@ function fromStores(
 }
 
 /** Prints what a command says that works with no configuration. */
-function tellOf({ json, text, error }: Said, { values }: Input, stdout: Screen): number {
+function tellOf({ json, text, error, isRefused }: Said, { values }: Input, stdout: Screen): number {
   const output = values['json'] ? jsonText(json) : text
   if (output === undefined) throw error ?? new Error('a command has nothing to say')
   stdout.write(`${output}\n`)
-  return error ? 2 : 0
+  return error ? 2 : Number(isRefused ?? false)
 }
 
 /** A command of the terminal has no configuration. */

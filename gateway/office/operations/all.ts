@@ -31,6 +31,7 @@ import { now } from './now.ts'
 import { listNotices } from './notices/list.ts'
 import { testNotices } from './notices/test.ts'
 import type { Operation } from './operation.ts'
+import { prove } from './prove.ts'
 import { showDemand } from './plans/demand.ts'
 import { listPlans } from './plans/list.ts'
 import { previewLimits } from './plans/preview.ts'
@@ -100,6 +101,7 @@ export const operations: readonly Operation[] = [
   reportDeprecations,
   deprecationDays,
   listExtensions,
+  prove,
   checkConfig,
   showConfig,
   diffConfig,

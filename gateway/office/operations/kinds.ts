@@ -52,6 +52,10 @@ export const timelineDays = wholeNumber(1, 7)
 /** The number of audit lines to list. */
 export const lineCount = wholeNumber(1, 10_000)
 
+/** The limit of a key, and the connections by which requests come. */
+export const requestCount = wholeNumber(1, 1_000_000)
+export const connectionCount = wholeNumber(1, 1_000)
+
 /** The points of a grant. */
 export const points = wholeNumber(1, 999_999_999)
 

@@ -88,7 +88,13 @@ type Manner<GivenValues> = Readonly<{
 }>
 
 /** The output of a command that works with no configuration. Without a text, the error is its message. */
-export type Said = Readonly<{ json: unknown; text: string | undefined; error?: Error }>
+export type Said = Readonly<{
+  json: unknown
+  text: string | undefined
+  error?: Error
+  /** Whether it is a failure: the command then exits with 1. */
+  isRefused?: boolean
+}>
 
 /** Loads the configuration of a command in its own way. */
 type Load<GivenValues> = (
@@ -144,6 +150,10 @@ export type Terminal = Readonly<{
   completionOf: (shell: Shell) => Promise<string>
   /** The plans of the configuration; none if it can't be read. */
   planNames: () => Promise<readonly string[]>
+  /** The key of TOLLGATE_PROVE_KEY. */
+  proveKey: string | undefined
+  /** Says what will be done, and throws unless the user agrees, or has agreed before. */
+  agree: (plan: string, isAgreed: boolean) => Promise<void>
 }>
 
 type Saying<GivenValues> = Readonly<{
