@@ -81,6 +81,7 @@ function yamlOf(upstream: string, parts: Parts): string {
   return `
 plans:
   bench: { perMinute: unlimited, perDay: ${perDay} }
+  sixty: { perMinute: 60, perDay: ${perDay} }
   full: { perMinute: 1, perDay: ${perDay}, bans: off }
 listen: { host: 127.0.0.1, port: 0${tls} }
 admin: { host: 127.0.0.1, port: ${adminPort} }

@@ -9,6 +9,7 @@ import { benchLimits } from './limits.ts'
 import { benchMemory } from './memory.ts'
 import { pictureOf } from './pictures.ts'
 import { benchProfile } from './profile.ts'
+import { benchProve } from './prove.ts'
 import { benchProxy } from './proxy.ts'
 import { benchReload } from './reload.ts'
 import { spreadOfReference } from './rows.ts'
@@ -29,6 +30,7 @@ const benches = {
   memory: benchMemory,
   scale: benchScale,
   profile: benchProfile,
+  prove: benchProve,
 }
 
 const help = `Measures CPU time, requests a second and latency, side by side, on this machine.

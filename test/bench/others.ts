@@ -21,11 +21,23 @@ export async function nginx(
   pair?: Readonly<{ cert: string; key: string }>,
 ): Promise<Server | undefined> {
   const command = process.env['BENCH_NGINX']
-  if (!pair) return nginxWith('nginx', command, upstream, folder, { tls: '' })
+  const none = { tls: '', zone: '', limit: '' }
+  if (!pair) return nginxWith('nginx', command, upstream, folder, none)
   const { cert, key } = pair
   const tls = ` ssl; ssl_protocols TLSv1.3; ssl_certificate "${cert}"; ssl_certificate_key "${key}"`
-  const server = await nginxWith('nginx', command, upstream, folder, { tls })
+  const server = await nginxWith('nginx', command, upstream, folder, { ...none, tls })
   return server && { ...server, url: server.url?.replace('http:', 'https:') ?? '' }
+}
+
+/** nginx with its own limit of a minute for each key. */
+export function nginxLimiting(
+  upstream: string,
+  folder: string,
+  perMinute: number,
+): Promise<Server | undefined> {
+  const zone = `limit_req_zone $http_authorization zone=keys:1m rate=${perMinute}r/m; limit_req_status 429;`
+  const limit = `limit_req zone=keys burst=${perMinute - 1} nodelay;`
+  return nginxWith('nginx', process.env['BENCH_NGINX'], upstream, folder, { tls: '', zone, limit })
 }
 
 /** nginx with Lua, which counts in Redis. */

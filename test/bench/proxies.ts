@@ -5,12 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { Redis } from 'ioredis'
-import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { Pool } from 'undici'
 
-// The proxies to compare, each in a process of its own: proxies.js KIND UPSTREAM TOKENS REDIS
+// The proxies to compare, each in a process of its own: proxies.js KIND UPSTREAM TOKENS REDIS [PER_MINUTE]
 
-const [kind = '', upstream = '', tokenFile = '', redisUrl = ''] = process.argv.slice(2)
+const [kind = '', upstream = '', tokenFile = '', redisUrl = '', perMinute = '1e9'] =
+  process.argv.slice(2)
 
 const kinds: Record<string, () => Promise<string>> = {
   /** Node's floor: streams joined by hand, nothing looked at. */
@@ -53,13 +54,19 @@ async function guarded(
   limiter: (points: number, duration: number) => RateLimiterMemory | RateLimiterRedis,
 ): Promise<string> {
   const owners = new Map(tokens().map((token) => [`Bearer ${token}`, token]))
-  const [minute, day] = [limiter(1e9, 60), limiter(1e9, 86_400)]
+  const [minute, day] = [limiter(Number(perMinute), 60), limiter(1e9, 86_400)]
   const app = Fastify()
   app.addHook('onRequest', async (request, reply) => {
     const owner = owners.get(request.headers.authorization ?? '')
     if (owner === undefined) return reply.code(401).send({ error: 'unknown' })
-    const [ofMinute] = await Promise.all([minute.consume(owner), day.consume(owner)])
-    reply.header('x-ratelimit-remaining', ofMinute.remainingPoints)
+    try {
+      const [ofMinute] = await Promise.all([minute.consume(owner), day.consume(owner)])
+      reply.header('x-ratelimit-remaining', ofMinute.remainingPoints)
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused
+      const seconds = Math.ceil(refused.msBeforeNext / 1_000)
+      return reply.code(429).header('retry-after', seconds).send({ error: 'too many' })
+    }
   })
   await app.register(proxy, { upstream })
   return app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,5 +1,10 @@
-// Starts a contestant that isn't a dependency of Tollgate: stack.mjs KIND UPSTREAM REDIS
-const [kind, upstream, redis] = process.argv.slice(2)
+// Starts a contestant that isn't a dependency of Tollgate: stack.mjs KIND UPSTREAM REDIS [PER_MINUTE]
+const [kind, upstream, redis, perMinute] = process.argv.slice(2)
+
+/** The windows' lengths and limits: a minute and a day that refuse nothing, or a minute alone that does. */
+const windows = perMinute
+  ? { 'minute:': [60_000, Number(perMinute)] }
+  : { 'minute:': [60_000, 1e9], 'day:': [86_400_000, 1e9] }
 
 const kinds = {
   /** @fastify/rate-limit by key, a minute and a day in Redis, and @fastify/http-proxy. */
@@ -12,10 +17,9 @@ const kinds = {
     const client = new Redis(redis, { enableOfflineQueue: true, maxRetriesPerRequest: 1 })
     const keyGenerator = ({ headers }) => headers.authorization ?? ''
     // Registered twice: handlers of one registration run once a request, and know one store.
-    const windows = { 'minute:': 60_000, 'day:': 86_400_000 }
-    for (const [nameSpace, timeWindow] of Object.entries(windows)) {
+    for (const [nameSpace, [timeWindow, max]] of Object.entries(windows)) {
       await app.register(rateLimit, {
-        max: 1e9,
+        max,
         timeWindow,
         redis: client,
         nameSpace,
@@ -43,16 +47,19 @@ const kinds = {
     const { Agent } = await import('node:http')
     const { Redis } = await import('ioredis')
     const client = new Redis(redis)
-    const limit = (prefix, windowMs) =>
+    const limit = ([prefix, [windowMs, limit]]) =>
       rateLimit({
         windowMs,
-        limit: 1e9,
+        limit,
         standardHeaders: false,
         keyGenerator: (request) => request.headers.authorization ?? '',
-        store: new RedisStore({ prefix, sendCommand: (...args) => client.call(...args) }),
+        store: new RedisStore({
+          prefix: `express:${prefix}`,
+          sendCommand: (...args) => client.call(...args),
+        }),
       })
     const app = express()
-    app.use(limit('minute:', 60_000), limit('day:', 86_400_000))
+    app.use(...Object.entries(windows).map(limit))
     app.use(createProxyMiddleware({ target: upstream, agent: new Agent({ keepAlive: true }) }))
     return new Promise((resolve) => {
       const server = app.listen(0, '127.0.0.1', () =>
