@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startBalancer } from '../support/balancer.ts'
-import { runCommand } from '../support/command.ts'
+import { runCommand, type Ran } from '../support/command.ts'
 import { startFleet } from '../support/fleet.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { json } from '../support/http.ts'
@@ -14,12 +14,14 @@ t.test('four gateways on one Redis are proven exact', async (t) => {
   const limits = { perSecond: 20, perMinute: 'unlimited', perDay: 'unlimited' } as const
   const { authorization } = await fleet.key({ limits })
   const words = [`${url}/v1/x`, '--limit=20', '--window=second', '--for=12s', '--yes', '--json']
-  const { code, stdout, out } = await runCommand(
-    ['prove', ...words, '--header', `Authorization: ${authorization}`],
-    {},
-  )
-  t.equal(code, 0, out)
-  const { exact, rows } = json(stdout)
+  const run = () =>
+    runCommand(['prove', ...words, '--header', `Authorization: ${authorization}`], {})
+  const isUntried = ({ code, stdout }: Ran): boolean => code !== 1 && /not tried/.test(stdout)
+  let ran = await run()
+  // On a busy machine answers may take too long to tell windows apart.
+  for (let i = 0; i < 6 && isUntried(ran); i++) ran = await run()
+  t.equal(ran.code, 0, ran.out)
+  const { exact, rows } = json(ran.stdout)
   t.equal(exact, true)
   const verdicts = (rows as { verdict: string }[]).map(({ verdict }) => verdict)
   t.strictSame(verdicts, Array(5).fill('exact'))

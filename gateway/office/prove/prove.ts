@@ -62,10 +62,10 @@ class Proof {
     this.#checkHeaders([first.first, ...late])
     const last = late.find(({ isAdmitted }) => !isAdmitted)
     const second = last && (await this.#next(last, first.before.sentMs + windowMs - this.#stepMs))
-    return second !== undefined && this.#passEdge(one, second)
+    return second !== undefined && this.#passEdge(one, second, lastMs(late))
   }
 
-  async #passEdge(one: Sample, second: Began): Promise<boolean> {
+  async #passEdge(one: Sample, second: Began, lateMs: number): Promise<boolean> {
     const { windowMs, limit } = this.#options
     const early = await this.asker.burst(this.#burst)
     const two = this.#sampleOf(second, early)
@@ -74,8 +74,8 @@ class Proof {
       this.samples.burnt.push(two)
       this.#checkHeaders([second.first, ...early])
     } else {
-      // Where windows slide, its room comes bit by bit.
-      await this.asker.until(second.before.sentMs + windowMs * 0.75)
+      // Where windows slide, all of its room has come when the late ones are that old.
+      await this.asker.until(lateMs + windowMs)
       const whole = this.#sampleOf(second, [...early, ...(await this.asker.burst(this.#burst))])
       if (!whole) return false
       this.samples.burnt.push(whole)
