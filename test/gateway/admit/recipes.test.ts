@@ -1,32 +1,11 @@
 import t from 'tap'
-import { stringify, parse } from 'yaml'
+import { stringify } from 'yaml'
 import { BodyCost } from '../../../gateway/front/forwarding/body-cost.ts'
-import { costTerms, type WrittenMembers } from '../../../gateway/front/limits/answer-cost.ts'
+import { costTerms } from '../../../gateway/front/limits/answer-cost.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
-import { textOf } from '../../support/readme.ts'
+import { recipes, type Recipe } from '../../support/recipes.ts'
 import { until } from '../../support/until.ts'
-
-type Recipe = Readonly<{
-  name: string
-  from: WrittenMembers
-  whole: string
-  streamed: string
-  points: number
-}>
-
-/** The recipes of the page about tokens, each with an answer of its API, whole and streamed, and what both cost. */
-function recipes(): readonly Recipe[] {
-  const [, page = ''] = /^## Recipes\n(.*?)^## /ms.exec(textOf('config/tokens.md')) ?? []
-  const form =
-    /^\*\*(.+?)\*\*.*?^```yaml\n(.*?)^```\n.*?^```json\n(.*?)^```\n.*?^```text\n(.*?)^```\n.*?^Both cost (\d+) points/gms
-  return [...page.matchAll(form)].map(
-    ([, name = '', yaml = '', whole = '', streamed = '', points]) => ({
-      ...{ name, whole, streamed, points: Number(points) },
-      from: (parse(yaml) as { from: WrittenMembers }).from,
-    }),
-  )
-}
 
 /** The cost of a body that comes in pieces of so many bytes. */
 function costIn(

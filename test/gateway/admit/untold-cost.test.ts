@@ -65,16 +65,21 @@ const event = (data: object | string): string =>
 
 /** A stream of three words, then its usage. It goes on when it is let, and says whether it came to its end. */
 function words(parts: readonly string[], ends: boolean[], gap = 30): Handle {
-  return async (_request, response) => {
+  return (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     let hasGone = false
     response.on('close', () => (hasGone = !response.writableFinished))
-    for (const part of parts) {
-      response.write(part)
-      await pause(gap)
+    const left = [...parts]
+    const write = (): void => {
+      const part = left.shift()
+      if (part !== undefined) {
+        response.write(part)
+        return void setTimeout(write, gap)
+      }
+      response.end()
+      ends.push(!hasGone)
     }
-    response.end()
-    ends.push(!hasGone)
+    write()
   }
 }
 
