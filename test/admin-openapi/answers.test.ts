@@ -64,6 +64,9 @@ deprecations:
     extensions: [ { account: extended, until: 2100-01-01 } ]
 strangers: { perMinute: 1000, perDay: 1000 }
 bans: { strikes: 1, grace: 1ms }`,
+    routes: `
+  - { path: /v1/*, upstream: animals }
+  - { path: /v1/scoped, upstream: animals, scopes: [scoped] }`,
     admin: withSave,
   })
   await t.test('to what is asked well', (t) => askWell(t, admin))
@@ -281,7 +284,7 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   return one.id
 }
 
-/** Keys that were refused by an operation of their plan, and by their cap. */
+/** Keys that were refused by an operation of their plan, by their cap, and for want of a scope. */
 async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[]> {
   const made = [
     await key({ plan: 'parts', account: 'parted', cap: byLimit(() => 9), name: 'Operation' }),
@@ -292,8 +295,10 @@ async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[
       await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
     }
   }
+  const scoped = await key({ scopes: ['other'], name: 'Scoped' })
+  await call('GET', '/v1/scoped', undefined, { ...scoped.headers, 'x-request-id': scoped.key.id })
   await app.front.flushCounts()
-  return made.map(({ key: one }) => one.id)
+  return [...made, scoped].map(({ key: one }) => one.id)
 }
 
 /** A key that went on after it was refused. */

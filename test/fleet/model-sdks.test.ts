@@ -203,7 +203,7 @@ t.test('each refusal is shown by the SDKs with its sentence', async (t) => {
   await openai.chat.completions.create({ model, messages: asked })
   for (const [name, status, sentence] of [
     ['unknown', 401, 'The API key is not valid.'],
-    ['poor', 429, /5 requests a minute are used up/],
+    ['poor', 429, /This request needs 5 points, and fewer are left of 5 points a minute/],
     ['small', 403, /This request costs 5 points; your limit is 3 a minute/],
     ['restricted', 403, /Your key is not for this operation/],
   ] as const) {

@@ -6,6 +6,7 @@ import { earnedText, isEarned } from './ban-ends.ts'
 import { decisiveWindow, endOfWait, secondsToWait, type Standing } from './headers.ts'
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
+import { neededBy } from './step.ts'
 import type { Window, WindowName } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
@@ -25,7 +26,8 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const endMs = endOfWait(decision, decisive)
   const seconds = secondsToWait(endMs, nowMs)
   const isDear = bans?.share !== undefined && decision.cost > 1
-  const content = `${code} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes} ${isDear}`
+  const needed = neededBy(decision)
+  const content = `${code} ${needed} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes} ${isDear}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
   const when = waitText(endMs, nowMs)
@@ -37,7 +39,7 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
     code === 'key_banned'
       ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
-        ? `${usedUpText(limit, window, part)} Try again at ${when}.${strikeWarning(strikes, bans, isDear)}`
+        ? `${usedUpText(limit, window, part, needed)} Try again at ${when}.${strikeWarning(strikes, bans, isDear)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
   const refusal = new Refusal(code, sentence, {
     'retry-after': String(seconds),
@@ -53,8 +55,17 @@ function holderOf(part: Part | undefined): Refusal['of'] {
   return part.operation === undefined ? 'cap' : `operation ${part.operation}`
 }
 
-function usedUpText(limit: number, window: Window | undefined, part: Part | undefined): string {
+function usedUpText(
+  limit: number,
+  window: Window | undefined,
+  part: Part | undefined,
+  needed: number,
+): string {
   const many = withCommas(limit)
+  if (needed > 1) {
+    const whose = part ? (part.operation ?? 'points of your key’s cap') : 'points'
+    return `This request needs ${withCommas(needed)} points, and fewer are left of ${many} ${whose} ${window?.each}.`
+  }
   if (!part) return `${many} requests ${window?.each} are used up.`
   return part.operation === undefined
     ? `Your key’s cap of ${many} requests ${window?.each} is used up.`

@@ -84,6 +84,8 @@ function callerRows({ caller }: JudgedToken): string[][] {
     subject: caller.subject,
     plan: caller.plan,
     account: caller.account ?? 'none',
+    scopes: caller.scopes?.join(' ') ?? 'a claim that routes with scopes refuse',
+    ...caller.headers,
   }).map(([name, value]) => [`${name}:`, printable(value)])
 }
 

@@ -74,6 +74,11 @@ async function verdictBy(issuer: Issuer, token: string, given: Unverified): Prom
 function callerOf(settings: JwtSettings, claims: Members) {
   const outsider = outsiderOf(settings, claims, { isTrusted: false })
   if (!outsider) return null
-  const { issuer, subject, name, plan, account = null } = outsider
-  return { id: outsideId(outsider), name, issuer, subject, plan, account }
+  const { issuer, subject, name, plan, account = null, scopes, forwarded = [] } = outsider
+  const headers = Object.fromEntries(
+    forwarded.flatMap((header, i) => (i % 2 ? [] : [[header, forwarded[i + 1] ?? '']])),
+  )
+  const known = { id: outsideId(outsider), name, issuer, subject, plan, account }
+  // Routes that need scopes refuse a claim that can't be read.
+  return { ...known, scopes: Array.isArray(scopes) ? scopes : null, headers }
 }
