@@ -67,6 +67,7 @@ export type Reason =
   | WindowName
   | 'ban'
   | 'share'
+  | 'at_once'
   | 'pace'
   | 'sunset'
   | 'brownout'

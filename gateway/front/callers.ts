@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { FleetStore } from './fleet/store.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Issuers } from './jwt/issuers.ts'
 import { KeyDirectory } from './keys/directory.ts'
@@ -14,7 +15,7 @@ import { EarnedBans } from './records/earned-bans.ts'
 
 /** Opens all that knows callers, with what they have used up, and the tunnels that end with them. */
 export function openCallers(opening: Opening) {
-  const { config, stores, meters, listening, clock, log, closers } = opening
+  const { config, stores, meters, listening, member, clock, log, closers } = opening
   const records = outsideRecords(opening)
   const directory = openDirectory(opening, records, () => quotas.nowMs)
   const { outsideCallers, issuers } = openOutside(opening, directory, records)
@@ -33,6 +34,8 @@ export function openCallers(opening: Opening) {
     },
     store: stores.quota,
     gateways: () => stores.fleet.size,
+    gateway: nameForPlaces(member().id),
+    goneOf: (gateways) => goneOf(stores.fleet, gateways),
     whenUnreachable,
     clock,
     meters,
@@ -64,6 +67,20 @@ export function openCallers(opening: Opening) {
     }
   }
   return { directory, outsideCallers, issuers, tunnels, quotas, strangers, earnedBans, spreadBan }
+}
+
+/** The name by which a quota knows whose requests are under way: the end of the gateway's id, which is as random as all of it. */
+function nameForPlaces(id: string): string {
+  return id.slice(-12)
+}
+
+/** Which of some gateways are gone: they aren't in the fleet any more. */
+async function goneOf(fleet: FleetStore, gateways: readonly string[]): Promise<readonly string[]> {
+  const { members, silent } = await fleet.list()
+  // A gateway of another version may be one of them.
+  if (silent > 0) return []
+  const present = new Set(members.map(({ id }) => nameForPlaces(id)))
+  return gateways.filter((gateway) => !present.has(gateway))
 }
 
 function openDirectory(

@@ -5,6 +5,7 @@ import { answer, type LogLine } from '../../shared/service.ts'
 import type { Announced } from './config/deprecations.ts'
 import type { Caller } from './keys/caller.ts'
 import { toldOf, type Standing, type ToldStanding } from './limits/headers.ts'
+import type { Place } from './limits/place.ts'
 import type { PartState } from './limits/parts.ts'
 import type { Forbidden } from './limits/refusals.ts'
 import type { Terms } from './keys/terms.ts'
@@ -110,6 +111,8 @@ export class RequestRecord implements GuardedRequest {
    * collection took 13 ms instead of 3.
    */
   upstreamCall: UpstreamCall | undefined = undefined
+  /** Its place among the requests under way of its caller, where these are limited, until its answer has ended. */
+  place: Place | undefined = undefined
   /** The shares of its upstream, in which it is counted until its answer has ended. */
   share: FairShare | undefined = undefined
   /** The share of that upstream that its quota had, if it got no more. */
@@ -124,6 +127,17 @@ export class RequestRecord implements GuardedRequest {
 
   get standing(): ToldStanding | undefined {
     return this.stand && toldOf(this.stand)
+  }
+
+  /** Gives its place back: its answer has come from the backend, or no connection to one is left. */
+  leavePlace(): void {
+    const { place } = this
+    this.place = undefined
+    if (!place) return
+    // A backend may go on with a request whose caller has left.
+    if (this.hasLeft && !this.isWhole && place.lingerMs > 0) {
+      setTimeout(() => place.leave(), place.lingerMs).unref()
+    } else place.leave()
   }
 
   /** Tells what the request has cost, by the handler of an app's own route. The last call before its end counts. */

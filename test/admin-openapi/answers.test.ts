@@ -51,6 +51,7 @@ plans:
   tiny: { perMinute: 1, perDay: 1 }
 ${optionalWindows.map(({ name, limit }) => `  ${name}: { perMinute: 9, perDay: 9, ${limit}: 1 }`).join('\n')}
   enterprise: custom
+  once: { perMinute: 60, atOnce: 1 }
   parts:
     perMinute: 90
     perDay: 900
@@ -284,7 +285,7 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   return one.id
 }
 
-/** Keys that were refused by an operation of their plan, by their cap, and for want of a scope. */
+/** Keys that were refused by an operation of their plan, by their cap, for want of a scope, and beside one under way. */
 async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[]> {
   const made = [
     await key({ plan: 'parts', account: 'parted', cap: byLimit(() => 9), name: 'Operation' }),
@@ -297,8 +298,13 @@ async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[
   }
   const scoped = await key({ scopes: ['other'], name: 'Scoped' })
   await call('GET', '/v1/scoped', undefined, { ...scoped.headers, 'x-request-id': scoped.key.id })
+  const once = await key({ plan: 'once', name: 'Once', account: 'crowded' })
+  // The request of another gateway.
+  const told = { by: 'other', number: 1, settled: 0, held: new Map([['', 1]]) }
+  await app.front.stores.quota.tellPlaces([{ quota: 'account:crowded', told }])
+  await call('GET', '/v1/pets', undefined, { ...once.headers, 'x-request-id': once.key.id })
   await app.front.flushCounts()
-  return [...made, scoped].map(({ key: one }) => one.id)
+  return [...made, scoped, once].map(({ key: one }) => one.id)
 }
 
 /** A key that went on after it was refused. */

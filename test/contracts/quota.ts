@@ -7,6 +7,7 @@ import { bansContract } from './quota-bans.ts'
 import { limiterContract } from './quota-limiter.ts'
 import { modelContract } from './quota-model.ts'
 import { partsContract } from './quota-parts.ts'
+import { placesContract } from './quota-places.ts'
 import { repeatsContract } from './quota-repeats.ts'
 import { seenContract } from './quota-seen.ts'
 import { troublesContract } from './quota-troubles.ts'
@@ -31,6 +32,7 @@ export function quotaStoreContract(
     modelContract(t, tried, stories)
     troublesContract(t, tried, stories)
     partsContract(t, tried, stories)
+    placesContract(t, tried, stories)
   })
 }
 

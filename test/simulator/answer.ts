@@ -1,4 +1,5 @@
 import type { Decision } from '../../gateway/front/limits/step.ts'
+import type { PlaceReport } from '../../gateway/front/limits/store.ts'
 import type { Answer, Message } from './messages.ts'
 import type { World } from './world.ts'
 
@@ -9,6 +10,13 @@ export function answerOf(world: World, message: Message, from: string): Answer {
   world.questions++
   const gateway = world.gateways.find(({ name }) => name === from)
   if (message.kind === 'strangers') gateway?.strangerBook.hear(message.points)
+  if (message.kind === 'places') {
+    for (const { quota, told } of message.reports) gateway?.places.hear(quota, told.held.keys())
+    const answer = redis.answer(message)
+    world.happened?.({ what: 'message', message, answer, nowMs })
+    world.trace.note(`${nowMs} ${from} tells places: ${textOfReports(message.reports)}`)
+    return answer
+  }
   if (message.kind !== 'decide' && message.kind !== 'adjust') return redis.answer(message)
   const book = world.bookOf(message.quota)
   const generation = redis.quotas.get(message.quota)?.state.generation ?? 0
@@ -24,6 +32,7 @@ export function answerOf(world: World, message: Message, from: string): Answer {
     world.trace.note(`${nowMs} ${from} adjusts ${message.quota} by ${message.adjustment.points}`)
   } else {
     const { ask } = message
+    if (ask.place) gateway?.places.hear(message.quota, ask.place.held.keys())
     if (ask.owed && book.report(ask.owed, nowMs) === 'first') {
       gateway?.untold.heardReport(message.quota, ask.owed)
     }
@@ -37,6 +46,12 @@ export function answerOf(world: World, message: Message, from: string): Answer {
     )
   }
   if (isTaken) book.blur(stored.state, nowMs)
-  world.look({ what: 'stored', book, stored, nowMs })
+  world.look({ what: 'stored', book, stored, nowMs, gateways: world.gateways })
   return answer
+}
+
+function textOfReports(reports: readonly PlaceReport[]): string {
+  return reports
+    .map(({ quota, told }) => `${quota} ${told.number} ${[...told.held].join(' ')}`)
+    .join('; ')
 }

@@ -20,7 +20,7 @@ export type Customer = {
   readonly costsByAnswer: boolean
 }
 
-const kinds = ['plain', 'long', 'brief', 'parts', 'metered'] as const
+const kinds = ['plain', 'long', 'brief', 'parts', 'metered', 'places'] as const
 type Kind = (typeof kinds)[number]
 
 /** The same for all: short, so that bans begin and end while a minute runs. */
@@ -55,6 +55,11 @@ export function changeTerms(customer: Customer, draws: Draws): void {
   if (customer.included) {
     customer.included = Object.freeze({ ...customer.included, perDay: draws.between(3, 20) })
   }
+  if (kind === 'places') {
+    customer.limits = { ...customer.limits, atOnce: draws.between(1, 4) }
+    const exportsAtOnce = { ...byLimit(() => Infinity), atOnce: draws.between(1, 2) }
+    customer.parts = [operationPart('exports', exportsAtOnce)]
+  }
   if (kind !== 'parts') return
   const small = (): Limits => ({ perMinute: draws.between(1, 8), perDay: draws.between(4, 30) })
   const hourly = (): Limits => ({ ...small(), perHour: draws.between(3, 15) })
@@ -87,5 +92,6 @@ export function drawTerms(customer: Customer, key: string, draws: Draws): Decisi
   return {
     ...{ limits, included, bans, least, countsBrief: countsBrief(limits) },
     parts: asked.length > 0 ? asked : undefined,
+    hasPlaces: customer.kind === 'places',
   }
 }

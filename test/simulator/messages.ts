@@ -3,6 +3,7 @@ import type { NewGrant } from '../../gateway/front/limits/grants.ts'
 import type { PartCounters } from '../../gateway/front/limits/parts.ts'
 import type { Admission, Seen } from '../../gateway/front/limits/quota-state.ts'
 import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
+import type { PlaceReport } from '../../gateway/front/limits/store.ts'
 import type { StrangerPoints } from '../../gateway/front/limits/stranger-store.ts'
 
 /** A question about a quota, as it is on its way: nothing in it changes any more. */
@@ -21,6 +22,7 @@ export type Edit =
 /** All that a gateway may send. */
 export type Message =
   | Question
+  | Readonly<{ kind: 'places'; reports: readonly PlaceReport[] }>
   | Readonly<{ kind: 'strangers'; points: readonly StrangerPoints[] }>
   | Readonly<{ kind: 'lifts' }>
   | Readonly<{ kind: 'probe' }>

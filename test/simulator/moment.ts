@@ -24,6 +24,8 @@ export type Stored = Readonly<{
   book: QuotaBook
   stored: StoredQuota
   nowMs: number
+  /** Those that live. */
+  gateways?: readonly SimulatedGateway[]
 }>
 
 /** A gateway asks the store. */

@@ -1,6 +1,7 @@
 import { windows } from '../../shared/windows.ts'
 import { numberOf, usedIn, type Counters } from '../../gateway/front/limits/counters.ts'
 import { neededBy, type Ask, type Decision } from '../../gateway/front/limits/step.ts'
+import { nameOfPart } from '../../gateway/front/limits/places.ts'
 import type { QuotaPoints } from '../../gateway/front/limits/past-points.ts'
 import type { QuotaStore } from '../../gateway/front/limits/store.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
@@ -58,6 +59,7 @@ async function differenceOf(
     )
     return expected === found ? undefined : `${quota}: ${found}, not ${expected}`
   }
+  if (message.kind === 'places') await store.tellPlaces(message.reports)
   if (message.kind !== 'adjust') return undefined
   const { quota, adjustment, admission } = message
   const found = textOfCounters(await store.adjust(quota, adjustment, admission), false)
@@ -88,7 +90,10 @@ function textOfDecision(decision: Decision, ask: Ask): string {
   const points = windows.map(({ limit }) => granted[limit] ?? 0)
   const ofParts = parts?.map(({ part, counters }) => part.name + textOfCounters(counters, false))
   const counts = textOfCounters(seen, isBriefSure)
-  return [verdict, nowMs, strikes, bannedUntilMs, bans, counts, points, ofParts].join(' ')
+  const places = decision.places?.map(({ part, used, holders = [] }) =>
+    [nameOfPart(part), used, ...[...holders].sort()].join(' '),
+  )
+  return [verdict, nowMs, strikes, bannedUntilMs, bans, counts, points, ofParts, places].join(' ')
 }
 
 function textOfCounters(counters: Counters, isBriefSure: boolean): string {

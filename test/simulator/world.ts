@@ -67,6 +67,8 @@ export class World {
       ...{ draws: this.draws, whenUnreachable: this.whenUnreachable },
       strangers: this.strangerLimits,
       gateways: () => this.fleetSize,
+      goneOf: (names) =>
+        names.filter((each) => !this.gateways.some((gateway) => gateway.name === each)),
       asks: (gateway, message) => {
         this.askedAtMs.set(message, this.timeline.nowMs)
         if (message.kind !== 'decide') return
@@ -117,5 +119,9 @@ export class World {
     this.lostAtMs = this.timeline.nowMs
     for (const loss of losses) noteLoss(this.bookOf(loss.quota), loss, this.redis.nowMs)
     for (const { quota } of this.customers) this.bookOf(quota).roomAtMs = this.redis.nowMs
+    for (const { places, stores } of this.gateways) {
+      places.lose()
+      stores.listeners.forEach((each) => each.reconnected?.())
+    }
   }
 }

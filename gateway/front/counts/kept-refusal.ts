@@ -9,6 +9,7 @@ import type { Caller } from '../keys/caller.ts'
 import { numberOf } from '../limits/counters.ts'
 import { decisiveWindow, type Standing } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
+import { crowded } from '../limits/places.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import type { Ended } from './ended.ts'
 
@@ -55,9 +56,13 @@ export type KeptRefusal = Readonly<{
   bannedUntilMs: number
   /** Of a request over its quota's share of an upstream. */
   shareTaken?: ShareTaken | undefined
+  /** Where no more requests may be under way: the oldest of this gateway, and how many others there were. */
+  underWay?: UnderWayThen | undefined
   ownMs: number
   upstreamMs?: number | undefined
 }>
+
+export type UnderWayThen = Readonly<{ limit: number; ids: readonly string[]; others: number }>
 
 /** The part of an ended request that is kept. */
 export type EndedBadly = Pick<Ended, 'record' | 'status' | 'atMs' | 'endedAtMs'> &
@@ -81,7 +86,9 @@ export function keptRefusal({
   const { needs } = record.route
   const { beganAtMs, sentAtMs, answeredAtMs } = record
   const answered = answeredCost(record)
-  const full = refusal?.of && stand && decisiveWindow(stand.decision, stand.limits)
+  const isCrowded = refusal?.reason === 'at_once'
+  const full =
+    refusal?.of && stand && !isCrowded ? decisiveWindow(stand.decision, stand.limits) : undefined
   return {
     id: request.id.slice(0, idLength),
     atMs: Math.floor(atMs),
@@ -112,9 +119,16 @@ export function keptRefusal({
     strikesToBan: terms?.bans?.strikes,
     bannedUntilMs: decision?.bannedUntilMs ?? 0,
     shareTaken,
+    underWay: isCrowded ? underWayThen(decision) : undefined,
     ownMs: toTenths((sentAtMs || endedAtMs) - beganAtMs),
     upstreamMs: sentAtMs > 0 ? toTenths((answeredAtMs || endedAtMs) - sentAtMs) : undefined,
   }
+}
+
+function underWayThen({ places, underWay }: Partial<Decision> = {}): UnderWayThen {
+  const { limit = 0, used = 0 } = crowded(places) ?? {}
+  const ids = (underWay?.ids ?? []).slice(0, used).map((id) => id.slice(0, idLength))
+  return { limit, ids, others: used - ids.length }
 }
 
 function windowsOf({ decision, limits }: Standing, atMs: number): KeptRefusal['windows'] {

@@ -177,5 +177,10 @@ const answerSchema = Type.Object({
   ...{ strikes: Type.Number(), strikesToBan: Type.Optional(Type.Number()) },
   bannedUntilMs: someTime,
   shareTaken: Type.Optional(Type.Object({ underWay: Type.Number(), share: Type.Number() })),
+  underWay: Type.Optional(
+    Type.Object({
+      ...{ limit: Type.Number(), ids: Type.Array(Type.String()), others: Type.Number() },
+    }),
+  ),
   ...{ ownMs: Type.Number(), upstreamMs: Type.Optional(Type.Number()) },
 })

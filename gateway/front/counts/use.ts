@@ -75,7 +75,8 @@ export function refusedTally(refusal: Refusal): string {
 /** The labels of a refusal in metrics, with spaces between them: its name, and the operation whose limit is used up. */
 export function refusalLabels(refusal: Refusal): string {
   const { operation } = holderOf(refusal)
-  return operation === undefined ? refusalName(refusal) : `${refusalName(refusal)} ${operation}`
+  const name = refusal.reason === 'at_once' ? `${refusal.code} at_once` : refusalName(refusal)
+  return operation === undefined ? name : `${name} ${operation}`
 }
 
 /** Whose limit has refused a request, where it isn't the plan's: the operation, or the cap of its key. */

@@ -151,6 +151,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       const { route, upstream } = this.forwarding
       headers['location'] = locationFor(location, route, upstream.origins, this.#outgoing?.host)
     }
+    const { place } = this.record
+    if (place && /^text\/event-stream\b/.test(String(headers['content-type']))) place.lasts = true
     const onlooker = this.forwarding.onlooker.current
     if (onlooker !== undefined) this.#show(onlooker, answer, headers)
     reply.code(status).headers(headers)
@@ -194,6 +196,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
 
   trailed(trailers: IncomingHttpHeaders): void {
     this.record.isWhole = true
+    this.record.leavePlace()
     if (!this.forwarding.route.answerCost) return
     this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }

@@ -4,6 +4,7 @@ import type { UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../counts/meters.ts'
 import { UnderWay } from './under-way.ts'
 import { FairShare } from '../http/fair-share.ts'
+import type { Place } from '../limits/place.ts'
 import type { Swap } from '../swaps/swap.ts'
 import { Side, type MakeTarget } from './side.ts'
 import { Target } from './target.ts'
@@ -88,9 +89,10 @@ export class Upstream {
    * Links both ends of a connection that becomes a WebSocket: when one ends, the other does, too. Returns the
    * function that starts the flow between them.
    */
-  join(caller: Duplex, backend: Duplex, quota: string): () => void {
+  join(caller: Duplex, backend: Duplex, quota: string, place: Place | undefined): () => void {
     this.underWay.began()
     this.share?.add(quota)
+    place?.stay()
     const link = (end: Duplex, other: Duplex): void => {
       this.#tunnels.add(end)
       end.on('error', () => other.destroy())
@@ -101,6 +103,7 @@ export class Upstream {
         if (end !== caller) return
         this.underWay.ended()
         this.share?.leave(quota)
+        place?.leave()
       })
     }
     link(caller, backend)

@@ -16,7 +16,7 @@ export function becomeWebSocket(
   if (trace) trace.tunnel = socket
   const { upstream, tunnels, via } = forwarding
   const headers = headersForCaller(answered, 101, via)
-  reply.raw.once('finish', upstream.join(socket, backend, caller.quota))
+  reply.raw.once('finish', upstream.join(socket, backend, caller.quota, record.place))
   socket.once(
     'close',
     tunnels.watch(caller, () => socket.destroy()),

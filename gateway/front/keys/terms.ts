@@ -8,6 +8,7 @@ import { effectiveIncluded, effectiveLimits, type Plan } from '../limits/plan.ts
 import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
+import { partsWithPlaces } from '../limits/places.ts'
 import { capPart, operationPart, type Part } from '../limits/parts.ts'
 import { limitsFrom } from '../limits/limit-settings.ts'
 import { banRules, type BanRules, type BanSettings } from '../limits/conduct.ts'
@@ -20,6 +21,8 @@ export type Terms = Readonly<{
   included?: Included | undefined
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
+  /** Whether a limit of the caller, or of any of its parts, is for requests under way. */
+  hasPlaces?: boolean | undefined
   /** The windows of which the peaks are recorded: the required ones, and those that are limited or shadowed. */
   recorded: readonly Window[]
   /** All that its requests may be counted in beside its quota: operations of its plan, and its cap. */
@@ -94,7 +97,9 @@ export class ConfiguredPlans {
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
     const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap }, lenience)
     const recorded = recordedWith(limits, shadow?.limits)
+    const hasPlaces = partsWithPlaces(limits, allParts).length > 0
     return Object.freeze({
+      hasPlaces,
       ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },
       ...{ bans, forbids, near, shadow },
     })

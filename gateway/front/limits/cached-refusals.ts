@@ -17,7 +17,11 @@ export type Asker = Readonly<{ id: string; quota: string }>
 
 /** The terms that decide. */
 export type DecisiveTerms = Pick<Ask, 'limits' | 'included' | 'least' | 'parts' | 'countsBrief'> &
-  Readonly<{ bans: BanRules | undefined }>
+  Readonly<{
+    bans: BanRules | undefined
+    /** Whether a limit of the caller, or of any of its parts, is for requests under way. */
+    hasPlaces?: boolean | undefined
+  }>
 
 /** A gateway's estimate of the store's time. The real time is at most `lagMs` later, and never earlier. */
 export type Now = Readonly<{ nowMs: number; lagMs: number }>

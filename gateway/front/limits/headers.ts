@@ -1,6 +1,7 @@
 import { numberOf } from './counters.ts'
 import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
+import { crowded } from './places.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { neededBy, usedBy, usedHere, type Decision } from './step.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
@@ -183,11 +184,11 @@ function remainingIn(
  */
 function ietfHeaders(
   state: WindowState,
-  { parts, nowMs }: Decision,
+  { parts, places = [], verdict, nowMs }: Decision,
   limits: Limits,
   retryAfter: unknown,
 ): Record<string, string> {
-  const policies = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
+  const ofWindows = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
     windows
       .filter((window) => isLimited(each?.limits ?? limits, window))
       .map(
@@ -195,8 +196,14 @@ function ietfHeaders(
           `${policyName(window, each)};q=${digits(limitOf(each?.limits ?? limits, window))}${widthOf(window)}`,
       ),
   )
+  const ofPlaces = places.map(
+    ({ part, limit }) => `${policyName(atOnce, part)};q=${limit};qu="concurrent-requests"`,
+  )
   const seconds = secondsToWait(state.resetMs, nowMs)
-  const policy = { 'ratelimit-policy': policies.join(', ') }
+  const policy = { 'ratelimit-policy': [...ofWindows, ...ofPlaces].join(', ') }
+  if (verdict === 'crowded') {
+    return { ...policy, ratelimit: `${policyName(atOnce, crowded(places)?.part)};r=0` }
+  }
   if (seconds > (secondsOf(retryAfter, nowMs) ?? Infinity)) return policy
   const name = policyName(state.window, state.part)
   return { ...policy, ratelimit: `${name};r=${digits(state.remaining)};t=${seconds}` }
@@ -207,8 +214,11 @@ function digits(count: number): number {
   return Math.min(count, mostLimit)
 }
 
+/** Stands among windows for requests under way. */
+const atOnce = { name: 'at-once' }
+
 /** The name of a window's policy, such as `"day"`, `"exports-hour"` or `"cap-day"`. */
-function policyName({ name }: Window, part: Part | undefined): string {
+function policyName({ name }: { readonly name: string }, part: Part | undefined): string {
   return part ? `"${part.operation ?? 'cap'}-${name}"` : `"${name}"`
 }
 

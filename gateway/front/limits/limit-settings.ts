@@ -1,10 +1,23 @@
+import { durationFrom } from '../../../shared/units.ts'
 import { withCommas } from '../../../shared/commas.ts'
 import { byLimit, limitNames, type LimitName } from '../../../shared/windows.ts'
 import type { Included } from './beyond.ts'
 import type { Limits } from './limits.ts'
 
 /** A key's own limits, which replace those of its plan; as operators write them. */
-export type LimitSettings = Readonly<{ [Name in LimitName]?: LimitSetting | undefined }>
+export type LimitSettings = Readonly<
+  { [Name in LimitName]?: LimitSetting | undefined } & { atOnce?: AtOnceSetting | undefined }
+>
+
+/** How many requests may be under way at once. */
+export type AtOnceSetting =
+  number | 'unlimited' | Readonly<{ limit: number; linger?: string | undefined }>
+
+/** The names of all limits: those of windows, and that of requests under way. */
+export const limitSettings = [...limitNames, 'atOnce'] as const
+
+/** The most that may be limited. */
+export const mostAtOnce = 100_000
 
 export type LimitSetting = number | 'unlimited' | MeteredSetting
 
@@ -25,7 +38,7 @@ export const mostLimit = 999_999_999_999_999
 
 /** Whether a key has limits of its own. */
 export function hasLimits(own: LimitSettings): boolean {
-  return limitNames.some((name) => own[name] !== undefined)
+  return limitSettings.some((name) => own[name] !== undefined)
 }
 
 /** A limit as operators write it, as a number to count against: that which refuses. */
@@ -71,5 +84,13 @@ export function meteredInWords(included: number, most: number | null = null): st
 
 /** Limits as operators write them. */
 export function limitsFrom(settings: LimitSettings): Limits {
-  return byLimit(({ limit }) => limitFrom(settings[limit]) ?? Infinity)
+  const limits = byLimit(({ limit }) => limitFrom(settings[limit]) ?? Infinity)
+  return withAtOnce(limits, settings.atOnce)
+}
+
+/** Limits of windows, and how many requests may be under way. */
+export function withAtOnce(limits: Limits, setting: AtOnceSetting | undefined): Limits {
+  if (setting === undefined || setting === 'unlimited') return limits
+  if (typeof setting === 'number') return { ...limits, atOnce: setting }
+  return { ...limits, atOnce: setting.limit, lingerMs: durationFrom(setting.linger ?? '0s') }
 }

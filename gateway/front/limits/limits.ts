@@ -13,7 +13,12 @@ import {
 
 /** The most points in each window; `Infinity`, or none, where a window has no limit. */
 export type Limits = Readonly<
-  Record<LimitNameOf<RequiredName>, number> & { [Name in LimitName]?: number | undefined }
+  Record<LimitNameOf<RequiredName>, number> & { [Name in LimitName]?: number | undefined } & {
+    /** The most requests under way at once; without it, any number. */
+    atOnce?: number | undefined
+    /** How long the place of a request is kept whose caller has left. */
+    lingerMs?: number | undefined
+  }
 >
 
 /** Admits everything, and counts it. */

@@ -7,6 +7,7 @@ import {
   includedFrom,
   limitFrom,
   limitsFrom,
+  withAtOnce,
   type LimitSettings,
 } from './limit-settings.ts'
 
@@ -42,7 +43,7 @@ export type Plan = Readonly<{
 export function planLimits(
   settings: LimitSettings,
 ): Required<Pick<Plan, 'settings' | 'included'>> & { limits: Limits } {
-  const shown = byLimit(({ limit }) => settings[limit])
+  const shown = { ...byLimit(({ limit }) => settings[limit]), atOnce: settings.atOnce }
   return { limits: limitsFrom(shown), included: includedFrom(shown), settings: shown }
 }
 
@@ -68,7 +69,9 @@ export function effectiveLimits(plan: Plan, own: LimitSettings = {}): Limits | u
   )
   if (isOpen) return undefined
   if (base && !hasLimits(own)) return base
-  return byLimit(
+  const limits = byLimit(
     (window) => limitFrom(own[window.limit]) ?? (base ? limitOf(base, window) : Infinity),
   )
+  const { atOnce, lingerMs } = base ?? {}
+  return own.atOnce === undefined ? { ...limits, atOnce, lingerMs } : withAtOnce(limits, own.atOnce)
 }

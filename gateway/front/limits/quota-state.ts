@@ -12,6 +12,7 @@ import {
 } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import type { QuotaGrants } from './grants.ts'
+import type { Places } from './places.ts'
 import { adjustParts, settleParts, type PartCounters, type Parts } from './parts.ts'
 import { withPoints, type PastPoints } from './past-points.ts'
 import { addReport, empty, takeLarger } from './recount.ts'
@@ -32,6 +33,8 @@ export type QuotaState = Counters & {
   resetGeneration?: number | undefined
   /** The number of each gateway's last settled report, by gateway. */
   settled?: Map<string, number>
+  /** The requests under way of keys, operations and caps that limit them: only in memory, where one gateway counts. */
+  places?: Places | undefined
 }
 
 /** The last counters that a gateway has seen. If the store has less, it has lost writes. */

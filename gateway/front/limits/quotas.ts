@@ -1,16 +1,25 @@
-import type { Clock } from '../../../shared/clock.ts'
+import type { Clock, Later } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
 import { Adjustments, type Adjusted } from './adjustments.ts'
 import type { Ban, QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
-import { areLater, unanswered, type Adjustment } from './counters.ts'
+import {
+  areLater,
+  areRunning,
+  newCounters,
+  unanswered,
+  usedOf,
+  type Adjustment,
+} from './counters.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import { remembered, takeOver, type LastSeen } from './last-seen.ts'
 import { countersByPart } from './parts.ts'
 import type { Numbered } from './quota-state.ts'
-import type { CacheSlot, Decision } from './step.ts'
+import { limitsIn, longestFull, neededBy, type CacheSlot, type Decision } from './step.ts'
+import { OwnPlaces, type OpenQuestion } from './own-places.ts'
+import { crowded, lookAtPlaces, partsWithPlaces, type LimitedPart } from './places.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
 const capacity = 100_000
@@ -30,10 +39,15 @@ export type QuotasOptions = Readonly<{
   meters?: { readonly store: Readonly<{ add(milliseconds: number): void }>; storeErrors: number }
   /** Called when the store reports a ban. */
   banned?: (ban: Ban) => void
+  /** The id by which the store knows whose requests are under way, and which of some gateways the fleet holds for gone. */
+  gateway?: string
+  goneOf?: (gateways: readonly string[]) => Promise<readonly string[]>
   /** A monotonic clock in milliseconds; tests pass one that they move. */
   ticks?: Clock
   /** Decides during outages; a simulation passes one that it looks into. */
   offline?: OfflineLimiter
+  /** A simulation passes its own. */
+  later?: Later
 }>
 
 /**
@@ -52,6 +66,8 @@ export class Quotas {
   readonly #offline: OfflineLimiter
   readonly #adjustments = new Adjustments((...told) => this.#tellAdjustment(...told))
   readonly #cachedRefusals = new CachedRefusals(capacity)
+  readonly #whenUnreachable: WhenUnreachable
+  readonly #places: OwnPlaces
   /** The store's time minus `ticks`. */
   #offsetMs: number
   /** The round trip behind `#offsetMs`: the store's clock may be later than the estimate by this much. */
@@ -68,12 +84,25 @@ export class Quotas {
     this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
+    this.#whenUnreachable = whenUnreachable
+    this.#places = new OwnPlaces({
+      tell: (reports) => store.tellPlaces(reports),
+      goneOf: options.goneOf,
+      ticks: this.#ticks,
+      by: options.gateway,
+      wait: options.later,
+    })
     this.#endWatch = store.watch({
       banned: (ban) => {
         this.#cachedRefusals.banned(ban.key, ban.untilMs)
         banned?.(ban)
       },
-      forgiven: () => this.#cachedRefusals.forget(),
+      forgiven: () => {
+        this.#cachedRefusals.forget()
+        // Its places may have been freed.
+        this.#places.tellAnewSoon()
+      },
+      reconnected: () => this.#places.reconnected(),
       trouble: (cause) => this.#setFailing('store', cause),
       took: (milliseconds) => this.#meters?.store.add(milliseconds),
     })
@@ -87,6 +116,11 @@ export class Quotas {
   /** The last known number of gateways that count in the store. */
   get gateways(): number {
     return this.#gateways()
+  }
+
+  /** The requests of each plan that this gateway has under way, where they are limited. */
+  placesByPlan(): ReadonlyMap<string, number> {
+    return this.#places.byPlan()
   }
 
   /** The estimate of the store's time; it goes on while the store is out of reach. */
@@ -106,14 +140,16 @@ export class Quotas {
     cost: number,
     slot?: CacheSlot,
   ): Decision | Promise<Decision> {
-    if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot)
+    const limited = terms.hasPlaces ? partsWithPlaces(terms.limits, terms.parts) : undefined
+    if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot, limited)
     return (
       this.#cachedRefusals.forBan(asker, cost, this.#now) ??
       // During an outage a full window isn't final: the offline limiter decides by its own counters.
       (this.isReachable
-        ? this.#cachedRefusals.forFullWindow(asker, terms, cost, this.#now)
+        ? (this.#cachedRefusals.forFullWindow(asker, terms, cost, this.#now) ??
+          (limited && this.#crowdedHere(asker, terms, cost, limited)))
         : undefined) ??
-      this.#decideElsewhere(asker, terms, cost)
+      this.#decideElsewhere(asker, terms, cost, limited)
     )
   }
 
@@ -175,6 +211,7 @@ export class Quotas {
   }
 
   close(): void {
+    this.#places.close()
     this.#endWatch()
   }
 
@@ -195,22 +232,73 @@ export class Quotas {
     terms: DecisiveTerms,
     cost: number,
     slot?: CacheSlot,
+    limited?: readonly LimitedPart[],
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
     const { limits, included, bans, least, countsBrief, parts } = terms
+    const question = this.#begin(quota, limited)
+    const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     try {
-      const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot }
+      const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot, place }
       const decision = this.#store.decide(quota, ask)
       if (!this.isReachable) this.#setFailing('decision', undefined)
-      return decision
+      if (!question) return decision
+      return decision instanceof Promise
+        ? decision.then((decided) => this.#placed(decided, question))
+        : this.#placed(decision, question)
     } catch (error) {
+      if (question) this.#places.giveUp(question)
       this.#setFailing('decision', asError(error))
-      return this.#decideOffline(asker, terms, cost)
+      return this.#decideOffline(asker, terms, cost, limited)
     }
   }
 
-  async #decideElsewhere(asker: Asker, terms: DecisiveTerms, cost: number): Promise<Decision> {
+  /** Begins a question for a place in each of some parts; `undefined` if there are none. */
+  #begin(quota: string, limited: readonly LimitedPart[] = []): OpenQuestion | undefined {
+    return limited.length > 0 ? this.#places.begin(quota, limited) : undefined
+  }
+
+  /** A decision of the store with the place that was taken, or with what leaves no room. */
+  #placed(decision: Decision, question: OpenQuestion): Decision {
+    const place = this.#places.end(question, decision.verdict === 'admitted')
+    if (place) return { ...decision, place }
+    if (decision.verdict !== 'crowded') return decision
+    this.#places.hear(crowded(decision.places)?.holders)
+    return { ...decision, underWay: this.#places.underWayIn(question.quota) }
+  }
+
+  /** A refusal without a question: this gateway's own requests fill the limit, and no window is full. */
+  #crowdedHere(
+    { quota }: Asker,
+    { limits, parts: asked, least }: DecisiveTerms,
+    cost: number,
+    limited: readonly LimitedPart[],
+  ): Decision | undefined {
+    const places = this.#places.ownIn(quota, limited)
+    const seen = crowded(places) && this.#seen.get(quota)
+    const { nowMs, lagMs } = this.#now()
+    if (!seen || !areRunning(seen, nowMs + lagMs)) return undefined
+    const parts = asked?.map((part) => {
+      return { part, counters: seen.parts?.get(part.name) ?? newCounters() }
+    })
+    if (longestFull(seen, parts, neededBy({ cost, least }), limitsIn(seen, limits)))
+      return undefined
+    return {
+      ...{ verdict: 'crowded', nowMs, cost, strikes: 0, bannedUntilMs: 0, bans: false },
+      ...{ seen, used: usedOf(seen), parts, places, granted: seen.granted, decidedBy: 'memory' },
+      underWay: this.#places.underWayIn(quota),
+    }
+  }
+
+  async #decideElsewhere(
+    asker: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    limited?: readonly LimitedPart[],
+  ): Promise<Decision> {
     const { id, quota } = asker
+    const question = this.#begin(quota, limited)
+    const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     const { limits, included, bans, least, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
@@ -220,6 +308,7 @@ export class Quotas {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
       const ask = {
         ...{ key: id, cost, least, limits, included, parts, countsBrief, bans, seen, atMs, owed },
+        place,
       }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
@@ -230,10 +319,11 @@ export class Quotas {
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
-      return decision
+      return question ? this.#placed(decision, question) : decision
     } catch {
       if (owed) usage?.endReport(false)
-      return this.#decideOffline(asker, terms, cost)
+      if (question) this.#places.giveUp(question)
+      return this.#decideOffline(asker, terms, cost, limited)
     }
   }
 
@@ -242,7 +332,12 @@ export class Quotas {
     if (present !== last) this.#seen.set(quota, present)
   }
 
-  #decideOffline({ id, quota }: Asker, terms: DecisiveTerms, cost: number): Decision {
+  #decideOffline(
+    { id, quota }: Asker,
+    terms: DecisiveTerms,
+    cost: number,
+    limited: readonly LimitedPart[] = [],
+  ): Decision {
     if (this.#meters) this.#meters.storeErrors++
     const seen = this.#seen.get(quota)
     const last: LastKnown = {
@@ -251,9 +346,24 @@ export class Quotas {
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    const decision = this.#offline.decide(quota, { key: id, cost, ...terms }, last)
+    const full = this.#fullAlone(quota, limited)
+    const asked = { key: id, ...terms, ...(full ? { cost: 0, least: 0 } : { cost }) }
+    const decision = this.#offline.decide(quota, asked, last)
     if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
-    return decision
+    if (decision.verdict !== 'admitted' || limited.length === 0) return decision
+    if (!full) return { ...decision, place: this.#places.takeAlone(quota, limited) }
+    const underWay = this.#places.underWayIn(quota)
+    return { ...decision, verdict: 'crowded', places: [{ ...full, used: full.limit }], underWay }
+  }
+
+  /** During an outage: the part of which this gateway has its share under way, at least one. Others have the rest. */
+  #fullAlone(quota: string, limited: readonly LimitedPart[]): LimitedPart | undefined {
+    if (this.#whenUnreachable !== 'local') return undefined
+    const shares = limited.map(({ part, limit }) => {
+      return { part, limit: Math.max(1, Math.floor(limit / this.gateways)) }
+    })
+    const full = crowded(this.#places.ownIn(quota, shares))
+    return full && limited.find(({ part }) => part === full.part)
   }
 
   readonly #now = (): Now => {

@@ -3,7 +3,18 @@ import { copyOf, fullWindow, usedOf, type Counters } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
+import type { Place } from './place.ts'
 import { healParts, partAt, type Part, type PartState } from './parts.ts'
+import {
+  crowded,
+  partsWithPlaces,
+  placeStates,
+  roomsFor,
+  takePlaces,
+  type PlaceAsk,
+  type PlaceRoom,
+  type PlaceState,
+} from './places.ts'
 import { heal, roll, settle, type Owed, type QuotaState, type Seen } from './quota-state.ts'
 import { windows, type Window } from '../../../shared/windows.ts'
 
@@ -25,6 +36,8 @@ export type Ask = Readonly<{
   /** An estimate of the store's time, by which a remote store may predict windows. */
   atMs?: number | undefined
   owed?: Owed | undefined
+  /** The places of requests under way, of a question where these are limited. */
+  place?: PlaceAsk | undefined
   slot?: CacheSlot | undefined
 }>
 
@@ -36,8 +49,11 @@ export type Elsewhere = Granted
 
 /** One decision, with all that headers and later decisions need. */
 export type Decision = Readonly<{
-  /** `unavailable`: the store can't be asked, and `whenUnreachable` is `deny`. */
-  verdict: 'admitted' | 'refused' | 'banned' | 'unavailable'
+  /**
+   * `refused` by a window, `crowded` by requests under way; `unavailable`: the store can't be asked, and `whenUnreachable` is
+   * `deny`.
+   */
+  verdict: 'admitted' | 'refused' | 'crowded' | 'banned' | 'unavailable'
   /** The store's time of the decision. */
   nowMs: number
   cost: number
@@ -56,6 +72,12 @@ export type Decision = Readonly<{
   parts?: readonly PartState[] | undefined
   /** Points that count as used beside the counters, by window: the shares of other gateways during an outage. */
   elsewhere?: Elsewhere | undefined
+  /** How many requests are under way, in the parts of the question that limit them. */
+  places?: readonly PlaceState[] | undefined
+  /** The place that the request has taken until it is over. */
+  place?: Place | undefined
+  /** Of a crowded quota: the oldest requests of this gateway, and whether all of them are such as last. */
+  underWay?: Readonly<{ ids: readonly string[]; allLast: boolean }> | undefined
   /** The points that operators have added to the limits of the question. */
   granted?: Granted | undefined
   /** The limits beyond which points are metered, with what was granted. */
@@ -95,6 +117,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
   const raisedLimits = granted ? raised(limits, granted) : limits
   const full = needed > 0 ? longestFull(state, parts, needed, raisedLimits) : undefined
+  let rooms = ask.place && roomsFor(state, partsWithPlaces(limits, ask.parts), ask.place, nowMs)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
   if (conduct && conduct.bannedUntilMs > nowMs) {
@@ -105,11 +128,16 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
       banned = refuse(conduct, rulesFor(bans, needed), nowMs)
     }
     verdict = banned ? 'banned' : 'refused'
-  } else if (needed > 0) {
-    state.total += cost
-    if (parts) countInParts(state, parts, cost)
-    if (included) noteBeyond(state, state, cost, included)
-    if (conduct) conduct.refusedAtMs = 0
+  } else if (rooms && !ask.place?.isLook && crowded(rooms)) {
+    verdict = 'crowded'
+  } else {
+    if (rooms && ask.place) rooms = takePlaces(rooms, ask.place, nowMs)
+    if (needed > 0) {
+      state.total += cost
+      if (parts) countInParts(state, parts, cost)
+      if (included) noteBeyond(state, state, cost, included)
+      if (conduct) conduct.refusedAtMs = 0
+    }
   }
   if (conduct && !isBlank(conduct)) (state.conducts ??= new Map()).set(key, conduct)
   return decision(state, conduct, {
@@ -121,6 +149,7 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     granted,
     included,
     parts,
+    rooms,
   })
 }
 
@@ -189,12 +218,12 @@ export function standing(
 type Outcome = Pick<
   Decision,
   'verdict' | 'bans' | 'cost' | 'least' | 'nowMs' | 'granted' | 'included' | 'parts'
->
+> & { rooms?: readonly PlaceRoom[] | undefined }
 
 function decision(
   state: QuotaState,
   conduct: Conduct | undefined,
-  { verdict, bans, cost, least, nowMs, granted, included, parts }: Outcome,
+  { verdict, bans, cost, least, nowMs, granted, included, parts, rooms }: Outcome,
 ): Decision {
   const bannedUntilMs = conduct && conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
@@ -209,6 +238,7 @@ function decision(
     used: usedOf(state),
     parts: parts?.map(({ part, counters }) => ({ part, counters: copyOf(counters) })),
     elsewhere: undefined,
+    places: rooms && placeStates(rooms, verdict === 'crowded' ? crowded(rooms) : undefined),
     granted,
     included,
     decidedBy: 'store',

@@ -1,11 +1,23 @@
 import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
 import type { QuotaPoints } from './past-points.ts'
+import type { PlacesTold } from './places.ts'
 import type { Admission } from './quota-state.ts'
 import type { Ask, Decision } from './step.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
+
+/** How many requests of a quota a gateway has under way. */
+export type PlaceReport = Readonly<{ quota: string; told: PlacesTold }>
+
+/** The places that a gateway's requests take in a part of a quota, '' for the quota itself. */
+export type TakenPlaces = Readonly<{
+  gateway: string
+  part: string
+  taken: number
+  sinceMs: number
+}>
 
 /** Hears from a store about bans, and about its health. */
 export type BanListener = Readonly<{
@@ -15,6 +27,8 @@ export type BanListener = Readonly<{
   forgiven: () => void
   /** An outage has begun; with `undefined`, it is over. A single failure isn't an outage. */
   trouble?: (cause: Error | undefined) => void
+  /** The store was connected to anew: it may have lost what it was told. */
+  reconnected?: () => void
   /** The time that a write of counters took, for a store that counts in memory. */
   took?: (milliseconds: number) => void
 }>
@@ -37,6 +51,12 @@ export interface QuotaStore {
    * says that it was made already changes nothing. Gives the counters since.
    */
   adjust(quota: string, adjustment: Adjustment, admission: Admission): Counters | Promise<Counters>
+  /** Notes how many requests of quotas a gateway has under way. A report that is repeated or late changes nothing. */
+  tellPlaces(reports: readonly PlaceReport[]): Promise<void>
+  /** Whose requests are under way, as their gateways have told. */
+  places(quota: string): Promise<readonly TakenPlaces[]>
+  /** Frees all places of a quota; each live gateway tells its own anew. */
+  freePlaces(quota: string): Promise<void>
   /** Empties all windows of a quota. For the ledger its points stay. */
   reset(quota: string): Promise<void>
   /** Has the months of a quota begin on another day, 1 to 28. The running one begins anew, other windows go on. */

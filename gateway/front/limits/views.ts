@@ -2,7 +2,8 @@ import { endIso } from '../../../shared/times.ts'
 import type { Ban } from './store.ts'
 import { limitedWindows, type Standing, type WindowState } from './headers.ts'
 import { noticeOf, type NearEnds } from './near.ts'
-import type { PartState } from './parts.ts'
+import type { Part, PartState } from './parts.ts'
+import { nameOfPart, type PlaceState } from './places.ts'
 import type { BanRules } from './conduct.ts'
 import { windows, type RequiredName, type WindowName } from '../../../shared/windows.ts'
 
@@ -19,6 +20,7 @@ export function standingView(plan: string, standing: Standing) {
   return {
     plan,
     ...windowViews(limitedWindows(standing.decision, standing.limits)),
+    ...placesView(standing.decision.places, undefined),
     strikes,
     bannedUntil: bannedUntilMs > 0 ? Math.ceil(bannedUntilMs / 1000) : null,
   }
@@ -47,7 +49,10 @@ export function partViews({
   parts = decision.parts,
 }: Standing & Readonly<{ parts?: readonly PartState[] | undefined }>): PartViews {
   const views = (parts ?? []).map((state) => {
-    const view = limitedViews(limitedWindows(decision, limits, state))
+    const view = {
+      ...limitedViews(limitedWindows(decision, limits, state)),
+      ...placesView(decision.places, state.part),
+    }
     return [state.part.operation, view] as const
   })
   const operations = views.flatMap(([name, view]) =>
@@ -64,7 +69,15 @@ export function partViews({
 
 export type PartViews = Readonly<{ operations?: Record<string, LimitedViews>; cap?: LimitedViews }>
 
-export type LimitedViews = Readonly<Partial<Record<WindowName, WindowView>>>
+export type LimitedViews = Readonly<Partial<Record<WindowName, WindowView>> & PlacesView>
+
+/** How many requests may be under way, and how many are: more, where the limit was lowered. Left out without a limit. */
+export type PlacesView = Readonly<{ atOnce?: { limit: number; used: number } }>
+
+function placesView(places: readonly PlaceState[] = [], part: Part | undefined): PlacesView {
+  const state = places.find((each) => nameOfPart(each.part) === nameOfPart(part))
+  return state ? { atOnce: { limit: state.limit, used: state.used } } : {}
+}
 
 function limitedViews(states: Partial<Record<WindowName, WindowState>>): LimitedViews {
   const limited = windows.flatMap(({ name }) => {

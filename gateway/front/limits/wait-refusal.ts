@@ -50,7 +50,7 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
 }
 
 /** Whose limit it is, for operators. */
-function holderOf(part: Part | undefined): Refusal['of'] {
+export function holderOf(part: Part | undefined): Refusal['of'] {
   if (!part) return undefined
   return part.operation === undefined ? 'cap' : `operation ${part.operation}`
 }

@@ -42,4 +42,5 @@ function release(record: RequestRecord): void {
   record.upstreamCall = undefined
   if (record.caller) record.share?.leave(record.caller.quota)
   record.share = undefined
+  record.leavePlace()
 }

@@ -11,6 +11,7 @@ import { unscoped } from '../keys/refusals.ts'
 import { bodied, tooManyAtOnce } from '../forwarding/refusals.ts'
 import type { DecisiveTerms } from '../limits/cached-refusals.ts'
 import { rulesFor } from '../limits/conduct.ts'
+import { crowdedRefusal } from '../limits/crowded-refusal.ts'
 import { waitRefusal } from '../limits/wait-refusal.ts'
 import { forbidden, tooSmall, unavailable } from '../limits/refusals.ts'
 import type { Quotas } from '../limits/quotas.ts'
@@ -79,9 +80,14 @@ class Admission {
   ): Decision | Promise<Decision> {
     const { quotas, asksOnly } = this.#options
     if (asksOnly) return quotas.stand(caller, terms)
-    const isForRoom = cost === 0 && answerCost !== undefined && !refusal
+    // A refused request takes no place.
+    if (refusal) {
+      const asked = terms.hasPlaces ? { ...terms, hasPlaces: false } : terms
+      return quotas.decide(caller, asked, 0, stateOf(caller))
+    }
+    const isForRoom = cost === 0 && answerCost !== undefined
     const asked = isForRoom ? { ...terms, least: 1 } : terms
-    return quotas.decide(caller, asked, refusal ? 0 : cost, stateOf(caller))
+    return quotas.decide(caller, asked, cost, stateOf(caller))
   }
 
   /** Refuses a request over the caller's share, without counting it. A running ban is told first. */
@@ -128,6 +134,11 @@ class Admission {
     const { caller, terms } = record
     if (!caller || !terms) throw new Error('a decision is made for a caller')
     const { asksOnly, banned } = this.#options
+    const { place } = decision
+    if (place) Object.assign(place, { id: reply.request.id, plan: caller.plan })
+    // Its caller left meanwhile: nothing would give its place back.
+    if (record.hasEnded) place?.leave()
+    else record.place = place
     if (record.trace) record.trace.decidedAtMs = performance.now()
     record.parts = decision.parts
     const standing = (record.stand = {
@@ -143,6 +154,7 @@ class Admission {
     }
     if (verdict === 'banned')
       return void refuse(reply, waitRefusal('key_banned', standing, terms.bans))
+    if (verdict === 'crowded') return void refuse(reply, crowdedRefusal(decision))
     if (verdict === 'refused') {
       return void refuse(reply, waitRefusal('rate_limit_exceeded', standing, terms.bans))
     }

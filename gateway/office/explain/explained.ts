@@ -27,6 +27,7 @@ export function explained(refusal: KeptRefusal, gateway: string) {
     ...holderOf(refusal),
     ...(refusal.estimate !== undefined && { estimate: refusal.estimate }),
     cost: refusal.cost,
+    ...(refusal.underWay && { underWay: refusal.underWay }),
     ...(needs && { needs, has: has === undefined ? null : has.split(' ').filter(Boolean) }),
     ...windowViews(refusal.windows),
     strikes: refusal.strikes,

@@ -71,6 +71,11 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } = { underWay: 0, share: 0 } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests in flight, and its share was ${share}.`,
+  at_once: ({ underWay: { limit } = { limit: 0 }, ...refusal }) => {
+    const { operation, cap } = holderOf(refusal)
+    const whose = operation ? ` of ${operation}` : cap ? ' of its cap' : ''
+    return `${withCommas(limit)} requests${whose} of the key ${nameOf(refusal)} were under way, as many as its limit allows at once.`
+  },
   sunset: () => 'The operation is past its sunset.',
   brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
   store: () => 'The store was out of reach.',

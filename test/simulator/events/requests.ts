@@ -1,4 +1,6 @@
 import { unanswered, type Adjustment } from '../../../gateway/front/limits/counters.ts'
+import type { Place } from '../../../gateway/front/limits/place.ts'
+import { partsWithPlaces } from '../../../gateway/front/limits/places.ts'
 import type { Decision } from '../../../gateway/front/limits/step.ts'
 import { drawTerms, type Customer } from '../customers.ts'
 import type { SimulatedGateway } from '../gateway/gateway.ts'
@@ -65,6 +67,7 @@ function serve(
     if (decidedBy === 'alone' && decision.bans) book.bans.earn(asker.id, decision.bannedUntilMs)
     world.look({ what: 'served', world, gateway, book, request, decision })
     if (verdict !== 'admitted') return
+    if (decision.place) underWay(world, gateway, request, decision.place, decidedBy === 'alone')
     if (decidedBy === 'alone' && cost > 0 && !isUncounted)
       gateway.untold.owe(asker.quota, decision, cost)
     admitted(decision)
@@ -77,6 +80,27 @@ function serve(
       ? gateway.quotas.stand(asker, terms)
       : gateway.quotas.decide(asker, terms, cost)
   Promise.resolve(result).then(decided).catch(failed)
+}
+
+/** A request is under way for a while, where its caller may have only so many. */
+function underWay(
+  { draws, timeline }: World,
+  { places: book, isAlive }: SimulatedGateway,
+  { asker: { quota }, terms: { limits, parts } }: Request,
+  place: Place,
+  isAlone: boolean,
+): void {
+  if (!isAlive) return
+  const end = book.begin(quota, partsWithPlaces(limits, parts), isAlone)
+  const afterMs = draws.weighted([
+    [4, draws.below(60)],
+    [3, draws.below(4_000)],
+    [1, draws.below(60_000)],
+  ])
+  timeline.later(() => {
+    end()
+    place.leave()
+  }, afterMs)
 }
 
 /** What a request has cost beside what it was admitted with; `undefined` of most. */

@@ -6,6 +6,7 @@ import { Quotas } from '../../../gateway/front/limits/quotas.ts'
 import { Strangers } from '../../../gateway/front/limits/strangers.ts'
 import type { Limits } from '../../../gateway/front/limits/limits.ts'
 import { AloneBook } from '../books/alone-book.ts'
+import { PlaceBook } from '../books/place-book.ts'
 import { GatewayBook } from '../books/gateway-book.ts'
 import { StrangerBook } from '../books/stranger-book.ts'
 import { UntoldPoints } from '../books/untold-points.ts'
@@ -23,6 +24,7 @@ export type GatewayOptions = Readonly<{
   whenUnreachable: WhenUnreachable
   strangers: Limits
   gateways: () => number
+  goneOf: (names: readonly string[]) => readonly string[]
   asks: (gateway: SimulatedGateway, message: Message) => void
   takes: (gateway: SimulatedGateway, message: Message, answer: Answer) => void
 }>
@@ -35,6 +37,7 @@ export class SimulatedGateway {
   readonly alone = new AloneBook()
   readonly untold = new UntoldPoints()
   readonly strangerBook = new StrangerBook()
+  readonly places = new PlaceBook()
   readonly offline: OfflineLimiter
   readonly quotas: Quotas
   readonly strangers: Strangers
@@ -63,7 +66,9 @@ export class SimulatedGateway {
     const offsetMs = draws.between(0, 7_200_000) - 3_600_000
     this.quotas = new Quotas({
       store: this.stores.quota,
-      ...{ whenUnreachable, gateways, offline: this.offline },
+      ...{ whenUnreachable, gateways, offline: this.offline, gateway: name },
+      goneOf: (names) => Promise.resolve(options.goneOf(names)),
+      later: timeline.later,
       clock: timeline.clock,
       ticks: () => timeline.nowMs + offsetMs,
     })

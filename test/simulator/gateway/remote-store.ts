@@ -63,6 +63,9 @@ export function remoteStores(options: RemoteOptions) {
       if (listener.trouble) breaker.onChange(listener.trouble)
       return () => void listeners.delete(listener)
     },
+    tellPlaces: (reports) => ask({ kind: 'places', reports }) as Promise<never>,
+    places: no,
+    freePlaces: no,
     ...{ reset: no, setMonthFrom: no, grant: no, grants: no, ban: no, lift: no, bans: no },
     async *points() {},
     close: () => Promise.resolve(),

@@ -4,6 +4,7 @@ import { atMostTheLimit } from './at-most-the-limit.ts'
 import { bannedWhileBanned } from './banned-while-banned.ts'
 import { countersAreTheBooks } from './counters-are-the-books.ts'
 import { ledgerIsTheBooks } from './ledger-is-the-books.ts'
+import { placesAreRequests } from './places-are-requests.ts'
 import { remembersWhatIsFull } from './remembers-what-is-full.ts'
 import { roomIsGiven } from './room-is-given.ts'
 import { strangersAreKnown } from './strangers-are-known.ts'
@@ -22,6 +23,7 @@ export const allInvariants: readonly Invariant[] = [
   tellsWhatItKnows,
   atMostItsPart,
   remembersWhatIsFull,
+  placesAreRequests,
   bannedWhileBanned,
   toldInTheEnd,
   strangersAreTold,

@@ -16,6 +16,8 @@ export const atMostItsPart: Invariant = {
     if (moment.what !== 'served' || moment.decision.decidedBy !== 'alone') return undefined
     const { world, decision, request } = moment
     const { verdict } = decision
+    // Of requests under way there is a law of its own.
+    if (verdict === 'crowded') return undefined
     const needed = neededBy({ cost: request.cost, least: request.terms.least })
     if (needed === 0) return undefined
     if (world.whenUnreachable !== 'local') {

@@ -5,6 +5,7 @@ const adjustments = 'gateway/front/limits/adjustments.ts'
 const offline = 'gateway/front/limits/offline-limiter.ts'
 const lastSeen = 'gateway/front/limits/last-seen.ts'
 const cached = 'gateway/front/limits/cached-refusals.ts'
+const ownPlaces = 'gateway/front/limits/own-places.ts'
 const fleet = 'gateway/front/limits/fleet-counts.ts'
 
 /** Faults of what a gateway does. */
@@ -149,5 +150,29 @@ export const faultsOfGateways: readonly Fault[] = [
     file: 'gateway/front/stores/breaker.ts',
     find: 'if (this.#passed < enoughProbes) return this.#plan()',
     replace: 'if (this.#passed < enoughProbes || this.#failures > 0) return this.#plan()',
+  },
+  {
+    name: 'places are told without those of open questions',
+    file: 'gateway/front/limits/place.ts',
+    find: '  for (const oldest of own.open) return oldest - 1\n',
+    replace: '',
+  },
+  {
+    name: 'the place of a question without an answer isn’t given back',
+    file: ownPlaces,
+    find: '    this.#note(this.#of(question.quota), namesOf(question.parts))\n',
+    replace: '',
+  },
+  {
+    name: 'places that were given back aren’t told again after a fail-over',
+    file: ownPlaces,
+    find: 'this.#note(this.#of(quota), [...names])',
+    replace: 'this.#note(this.#of(quota), [...(this.#quotas.get(quota)?.held.keys() ?? [])])',
+  },
+  {
+    name: 'a report of places that failed isn’t made again',
+    file: ownPlaces,
+    find: 'else for (const name of names) own.untold.add(name)',
+    replace: 'else own.untold.clear()',
   },
 ]

@@ -81,4 +81,16 @@ export const faultsOfScripts: readonly Fault[] = [
     find: 'if total - top <= 0 then',
     replace: 'if total - top <= 1 then',
   },
+  {
+    name: 'a script takes a late message about places',
+    file: `${folder}/places.lua`,
+    find: '  if number <= own.number then return own end\n',
+    replace: '',
+  },
+  {
+    name: 'a script forgets the places of later questions',
+    file: `${folder}/places.lua`,
+    find: 'if each > settled then later[#later + 1] = each end',
+    replace: 'if each < settled then later[#later + 1] = each end',
+  },
 ]

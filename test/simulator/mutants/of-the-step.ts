@@ -3,6 +3,7 @@ import type { Fault } from './fault.ts'
 const counters = 'gateway/front/limits/counters.ts'
 const state = 'gateway/front/limits/quota-state.ts'
 const step = 'gateway/front/limits/step.ts'
+const places = 'gateway/front/limits/places.ts'
 
 /** Faults of the step, and of all that counts points in TypeScript. */
 export const faultsOfTheStep: readonly Fault[] = [
@@ -108,5 +109,23 @@ export const faultsOfTheStep: readonly Fault[] = [
     file: 'gateway/front/stores/redis/decisions.ts',
     find: 'if (isNewDay || !fits(next, needed, limits)) return undefined',
     replace: 'if ((isNewDay && needed < 0) || !fits(next, needed, limits)) return undefined',
+  },
+  {
+    name: 'a late message about places is taken',
+    file: places,
+    find: '  if (number <= own.number) return\n',
+    replace: '',
+  },
+  {
+    name: 'a question that was given up takes a place',
+    file: places,
+    find: 'if (number > own.settled && !own.later.includes(number)) {',
+    replace: 'if (!own.later.includes(number)) {',
+  },
+  {
+    name: 'places of settled questions are counted twice',
+    file: places,
+    find: 'own.later = own.later.filter((each) => each > settled)',
+    replace: 'own.later = own.later.slice()',
   },
 ]

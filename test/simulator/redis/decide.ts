@@ -28,7 +28,8 @@ export function decideIn(stored: StoredQuota, ask: Ask, nowMs: number): Decision
     isSettled ? state.parts : isKept ? state.parts && before.parts : before.parts,
     decision,
   )
-  stored.state = isKept ? { ...state, parts } : { ...before, conducts: state.conducts, parts }
+  const { conducts, places } = state
+  stored.state = isKept ? { ...state, parts } : { ...before, conducts, parts, places }
   return decision
 }
 

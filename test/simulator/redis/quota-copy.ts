@@ -1,5 +1,6 @@
 import { copyOf } from '../../../gateway/front/limits/counters.ts'
 import { newQuota, type QuotaState } from '../../../gateway/front/limits/quota-state.ts'
+import type { Holder, Places } from '../../../gateway/front/limits/places.ts'
 import type { MadeAdjustments } from './made-adjustments.ts'
 
 /** A quota as a simulated Redis has it: its state, the adjustments that were made, and whether fields of keys may be there. */
@@ -14,13 +15,24 @@ export function copyOfQuota({ state, made, isMarked }: StoredQuota): StoredQuota
   return { state: copyOfState(state), made: new Map(made), isMarked }
 }
 
+function copyOfPlaces(places: Places): Places {
+  const copies = [...places].map(([part, holders]) => {
+    const all = [...holders].map(([gateway, holder]) => {
+      return [gateway, { ...holder, later: holder.later.slice() }] as [string, Holder]
+    })
+    return [part, new Map(all)] as const
+  })
+  return new Map(copies)
+}
+
 export function copyOfState(state: QuotaState): QuotaState {
-  const { conducts, parts, settled } = state
+  const { conducts, parts, settled, places } = state
   return {
     ...state,
     ...copyOf(state),
     conducts: conducts && new Map([...conducts].map(([key, conduct]) => [key, { ...conduct }])),
     parts: parts && new Map([...parts].map(([name, counters]) => [name, copyOf(counters)])),
+    ...(places ? { places: copyOfPlaces(places) } : {}),
     ...(settled ? { settled: new Map(settled) } : {}),
   }
 }

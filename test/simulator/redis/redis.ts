@@ -2,6 +2,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { dayWindow, numberAt } from '../../../shared/windows.ts'
 import { copyOf } from '../../../gateway/front/limits/counters.ts'
 import { mostGrants, runsAt } from '../../../gateway/front/limits/grants.ts'
+import { tellPlaces } from '../../../gateway/front/limits/places.ts'
 import { adjust } from '../../../gateway/front/limits/quota-state.ts'
 import { applyCommand } from '../../../gateway/front/stores/embedded/apply-command.ts'
 import type { Answer, Edit, Message } from '../messages.ts'
@@ -50,6 +51,11 @@ export class SimulatedRedis {
         return decideIn(this.#write(message.quota), message.ask, this.nowMs)
       case 'adjust':
         return this.#adjust(message)
+      case 'places':
+        for (const { quota, told } of message.reports) {
+          tellPlaces(this.#write(quota).state, told, this.nowMs)
+        }
+        return 0
       case 'strangers':
         return message.points.map(({ address, window, number, points }) => {
           const name = `${window}:${number}:${address}`

@@ -10,6 +10,7 @@ export function applyCommand(
   { seq, what, key, untilMs }: OperatorCommand,
   nowMs: number,
 ): void {
+  if (what === 'places') return void (state.places = undefined)
   if (what === 'grant') return applyGrant(state, seq, key, untilMs, nowMs)
   // A generation that no gateway can have seen: counters seen before don't count any more.
   state.generation = Math.max(state.generation + 1, nowMs)

@@ -1,6 +1,7 @@
 import { sortedBy } from '../../../../shared/in-order.ts'
 import type { QuotaGrants } from '../../limits/grants.ts'
 import type { Parts } from '../../limits/parts.ts'
+import type { Places } from '../../limits/places.ts'
 import type { PastPoints } from '../../limits/past-points.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import { newQuota, type QuotaState } from '../../limits/quota-state.ts'
@@ -25,6 +26,7 @@ export class CachedQuota implements QuotaState {
   declare parts?: Parts | undefined
   declare beyond?: PastPoints | undefined
   declare resetGeneration?: number | undefined
+  declare places?: Places | undefined
   /** Whether the file lacks the latest counters. */
   isUnsaved = false
   /** Whether the file has counters in its journal that its table lacks. */

@@ -16,7 +16,7 @@ export type OperatorCommand = {
   seq: number
   /** When it was given. */
   atMs: number
-  what: 'reset' | 'ban' | 'lift' | 'grant' | 'month'
+  what: 'reset' | 'places' | 'ban' | 'lift' | 'grant' | 'month'
   quota: string
   /** The key of a ban; of a grant, its points, author and note as JSON. */
   key: string

@@ -6,7 +6,8 @@ import { adjust, type Admission, type QuotaState } from '../../limits/quota-stat
 import { neededBy, step, type Ask, type Decision } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { QuotaPoints } from '../../limits/past-points.ts'
-import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
+import { takenBy, tellPlaces, type Holders } from '../../limits/places.ts'
+import type { Ban, BanListener, PlaceReport, QuotaStore, TakenPlaces } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
 import { CachedQuotas } from './cached-quotas.ts'
@@ -94,6 +95,25 @@ export class EmbeddedQuotas implements QuotaStore {
     adjust(cached, adjustment, admission, this.#clock())
     this.#writer.mark(cached)
     return cached
+  }
+
+  tellPlaces(reports: readonly PlaceReport[]): Promise<void> {
+    for (const { quota, told } of reports) tellPlaces(this.#cache.get(quota), told, this.#clock())
+    return Promise.resolve()
+  }
+
+  places(quota: string): Promise<readonly TakenPlaces[]> {
+    const { places = new Map<string, Holders>() } = this.#cache.get(quota)
+    const taken = [...places].flatMap(([part, holders]) =>
+      [...holders].map(([gateway, holder]) => {
+        return { gateway, part, taken: takenBy(holder), sinceMs: holder.sinceMs }
+      }),
+    )
+    return Promise.resolve(taken.filter((each) => each.taken > 0))
+  }
+
+  async freePlaces(quota: string): Promise<void> {
+    await this.#run({ what: 'places', quota, key: '', untilMs: 0 })
   }
 
   async reset(quota: string): Promise<void> {

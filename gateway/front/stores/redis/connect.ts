@@ -181,6 +181,21 @@ export function hear(subscriber: Connection, take: (text: string, channel: strin
   })
 }
 
+/** Runs something whenever a server is connected to, or a node of a Cluster. Returns what ends it. */
+export function onEachReady(connection: Connection, run: () => void): () => void {
+  const watch = (node: Redis): void => void node.on('ready', run)
+  connection.on('ready', run)
+  if (isCluster(connection)) {
+    connection.nodes('all').forEach(watch)
+    connection.on('+node', watch)
+  }
+  return () => {
+    connection.off('ready', run)
+    connection.off('+node', watch)
+    if (isCluster(connection)) connection.nodes('all').forEach((node) => node.off('ready', run))
+  }
+}
+
 /** The delay before an attempt: growing, and random, so that gateways don't come together. `null`: a command line gives up. */
 function retryAfter(attempt: number, patient: boolean): number | null {
   if (patient && attempt > 5) return null

@@ -103,6 +103,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   end
 
+  --with-places rooms = roomsIn(hash)
   -- Decide: 0 admitted, 1 refused, 2 banned.
   local verdict, bansNow, remembered = 0, 0, 2 * dayMs
   -- The longest window without room: the last one in the list.
@@ -143,12 +144,14 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         end
       end
     end
+  --with-places elseif rooms.crowded and not rooms.isLook then verdict = 3
   elseif needed > 0 then
     counters.total = counters.total + cost
     for _, part in ipairs(parts) do part.counters.total = part.counters.total + cost end
     if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
   end
 
+  --with-places takePlaces(hash, rooms, verdict == 0)
   if included and cost > 0 and verdict == 0 then
     --include beyond.lua
     noteBeyond(hash, counters, counters, cost, withGranted(included, granted))

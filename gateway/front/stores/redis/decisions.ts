@@ -25,13 +25,15 @@ import {
   windows,
 } from '../../../../shared/windows.ts'
 import type { Part, PartState } from '../../limits/parts.ts'
+import type { PlaceState } from '../../limits/places.ts'
+import { packedPlaces, placesFrom } from './places-text.ts'
 import { grantedFrom, packedParts } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
 /** The most decisions per call, so that a call never delays other gateways for long. */
-const mostPerCall = 64
+export const mostPerCall = 64
 
-const verdicts = ['admitted', 'refused', 'banned'] as const
+const verdicts = ['admitted', 'refused', 'banned', 'crowded'] as const
 
 type Waiting = Readonly<{
   quota: string
@@ -66,6 +68,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
 export function decisionsIn(options: DecisionOptions): Decide {
   const { hashOf, time, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
+  const runAtOnce = keyedScript({ ...options, file: 'quota-at-once.lua' })
   let most = isCluster(options.connection) ? 1 : mostPerCall
   let waiting: Waiting[] = []
 
@@ -73,13 +76,17 @@ export function decisionsIn(options: DecisionOptions): Decide {
     if (waiting.length === 0) return
     const asked = waiting
     waiting = []
-    decideAll(asked)
+    for (const some of [asked.filter(isFree), asked.filter((each) => !isFree(each))]) {
+      if (some.length > 0) decideAll(some)
+    }
   }
 
   function decideAll(asked: readonly Waiting[]): void {
     const hashes = asked.map(({ hash }) => hash)
     const texts = asked.map(({ text }) => text)
-    run(hashes, time(), ...texts).then(
+    const places = asked.flatMap(({ ask }) => (ask.place ? [packedPlaces(ask, ask.place)] : []))
+    const runThese = places.length > 0 ? runAtOnce : run
+    runThese(hashes, time(), ...texts, ...places).then(
       (answers) => settle(asked, answers, banned),
       (error: Error) => {
         if (asked.length > 1 && error.message.startsWith('CROSSSLOT')) askOneByOne(asked)
@@ -102,6 +109,11 @@ export function decisionsIn(options: DecisionOptions): Decide {
       waiting.push({ quota, hash, text, ask, next, resolve, reject })
       if (waiting.length >= most) send()
     })
+}
+
+/** Whether requests under way don't matter to a question. */
+function isFree({ ask }: Waiting): boolean {
+  return ask.place === undefined
 }
 
 function settle(
@@ -129,15 +141,19 @@ function settleOne(
   if (typeof answer === 'string' && next && !answer.includes(',')) {
     return resolve(decisionOf({ ...next, total: Number(answer) }, ask, nowMs))
   }
-  const [numbers = '', outcome = '', points = '', ofParts = ''] =
-    typeof answer === 'string' ? answer.split(';') : []
+  const text = typeof answer === 'string' ? answer : ''
+  const endOfPlaces = ask.place ? text.indexOf('#') : -1
+  const [numbers = '', outcome = '', points = '', ofParts = ''] = text
+    .slice(endOfPlaces + 1)
+    .split(';')
   const counters = countersFrom(numbers.split(',').map(Number))
   if (!counters) return reject(new Error('Redis gave no decision'))
   const [verdict, until = 0, strikes, bans] = outcome === '' ? [] : outcome.split(',').map(Number)
   const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
-  const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts })
+  const places = ask.place && placesFrom(text.slice(0, endOfPlaces), ask, verdict === 3)
+  const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts, places })
   if (decision.bans) banned({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
   resolve(decision)
 }
@@ -155,13 +171,14 @@ type Outcome = Readonly<{
   bans?: number | undefined
   granted?: Granted | undefined
   parts?: readonly PartState[] | undefined
+  places?: readonly PlaceState[] | undefined
 }>
 
 function decisionOf(
   seen: Seen,
   { cost, least, included }: Ask,
   nowMs: number,
-  { verdict = 0, strikes = 0, bans = 0, granted, parts }: Outcome = {},
+  { verdict = 0, strikes = 0, bans = 0, granted, parts, places }: Outcome = {},
 ): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
@@ -175,6 +192,7 @@ function decisionOf(
     used: usedOf(seen),
     parts,
     elsewhere: undefined,
+    places,
     granted,
     included: includedIn({ included }, granted),
     decidedBy: 'store',
@@ -245,8 +263,8 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predicted | undefined {
   const needed = neededBy({ cost, least: ask.least })
   if (!seen || owed || needed === 0 || seen.bannedUntilMs > 0) return undefined
-  // A brief window has mostly ended by the next question; parts have texts of their own.
-  if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
+  // A brief window has mostly ended by the next question; parts and places have texts of their own.
+  if (ask.parts || ask.place || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
   if (ask.atMs !== undefined) roll(next, ask.atMs, false)
   // Points of a day that ends are kept for the ledger, and its quota is kept for longer.

@@ -1,7 +1,7 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
 --   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included,
---           "gateway,number,from" or nothing, see adjusted.lua      reset: -      ban: key, until      lift: key
+--           "gateway,number,from" or nothing, see adjusted.lua      reset: -      ban: key, until      lift: key      places: -
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include counters.lua
@@ -118,6 +118,13 @@ if change == 'grant' then
   counters.mark = ',k'
   keep()
   keepFor(lifetime(counters, true))
+  return 1
+end
+
+if change == 'places' then
+  for _, field in ipairs(call('HKEYS', hash)) do
+    if sub(field, 1, 3) == 'at:' then call('HDEL', hash, field) end
+  end
   return 1
 end
 

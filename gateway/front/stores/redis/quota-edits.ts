@@ -14,7 +14,10 @@ export type QuotaEditOptions = RedisOptions &
     names: BanNames
   }>
 
-type Edits = Pick<QuotaStore, 'adjust' | 'reset' | 'setMonthFrom' | 'grant' | 'ban' | 'lift'>
+type Edits = Pick<
+  QuotaStore,
+  'adjust' | 'freePlaces' | 'reset' | 'setMonthFrom' | 'grant' | 'ban' | 'lift'
+>
 
 /** All changes of quotas but decisions. */
 export function quotaEditsIn(options: QuotaEditOptions): Edits {
@@ -38,6 +41,11 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
       const counters = countersFrom(text.split(',').map(Number))
       if (!counters) throw new Error('Redis gave no counters')
       return counters
+    },
+
+    async freePlaces(quota) {
+      await edit(hashOf(quota), time(), 'places')
+      await publishLift()
     },
 
     async reset(quota) {

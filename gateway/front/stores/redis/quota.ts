@@ -1,13 +1,15 @@
-import type { Ban, QuotaStore } from '../../limits/store.ts'
+import type { Ban, PlaceReport, QuotaStore } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
-import { decisionsIn } from './decisions.ts'
+import { decisionsIn, mostPerCall } from './decisions.ts'
 import { usedOn, type QuotaPoints } from '../../limits/past-points.ts'
 import { mastersOf, scanned } from './scan.ts'
 import { quotaEditsIn, tellBan } from './quota-edits.ts'
 import { grantLines, stateOfHash } from './quota-hash.ts'
+import { isCluster } from './library.ts'
+import { packedReport, takenFrom } from './places-text.ts'
 import { scriptTime } from './script-time.ts'
-import type { RedisOptions } from './script.ts'
+import { keyedScript, type RedisOptions } from './script.ts'
 import { watchBans } from './watch-bans.ts'
 
 /** Counts in Redis, by Redis' clock. The opener of the connection closes it. */
@@ -38,6 +40,8 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
       return grantLines((await answerOf(connection.hget(hashOf(quota), 'n'))) ?? '')
     },
 
+    ...placesIn(options, hashOf, time),
+
     async bans() {
       const nowMs = testClock?.() ?? Number((await answerOf(connection.time()))[0]) * 1_000
       await answerOf(connection.zremrangebyscore(names.list, '-inf', String(nowMs)))
@@ -62,6 +66,39 @@ export function redisQuotas(options: RedisOptions): QuotaStore {
     close() {
       endings.forEach((end) => end())
       return Promise.resolve()
+    },
+  }
+}
+
+/** The requests under way of quotas. All reports of a turn go in one call; in a Cluster each in its own. */
+function placesIn(
+  options: RedisOptions,
+  hashOf: (quota: string) => string,
+  time: () => string,
+): Pick<QuotaStore, 'tellPlaces' | 'places'> {
+  const { connection } = options
+  const tell = keyedScript({ ...options, file: 'places-tell.lua' })
+  const most = isCluster(connection) ? 1 : mostPerCall
+  const tellSome = async (reports: readonly PlaceReport[]): Promise<unknown> => {
+    const hashes = reports.map(({ quota }) => hashOf(quota))
+    try {
+      return await tell(hashes, time(), ...reports.map(({ told }) => packedReport(told)))
+    } catch (error) {
+      const isOfSlots = error instanceof Error && error.message.startsWith('CROSSSLOT')
+      if (!isOfSlots || reports.length === 1) throw error
+      return Promise.all(reports.map((report) => tellSome([report])))
+    }
+  }
+  return {
+    async tellPlaces(reports) {
+      const calls: Promise<unknown>[] = []
+      for (let i = 0; i < reports.length; i += most)
+        calls.push(tellSome(reports.slice(i, i + most)))
+      await Promise.all(calls)
+    },
+
+    async places(quota) {
+      return takenFrom(await answerOf(connection.hgetall(hashOf(quota))))
     },
   }
 }

@@ -85,11 +85,19 @@ function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
     )
 }
 
-/** The text of a script, in which lines such as `--include counters.lua` stand for other texts. */
-function sourceOf(file: string): string {
+/** The script that limits requests under way, too: what it alone needs costs no other a byte. */
+const withPlaces = 'quota-at-once.lua'
+
+/**
+ * The text of a script, in which lines such as `--include counters.lua` stand for other texts, and lines behind `--with-places`
+ * for themselves in the script that limits requests under way, and else for nothing.
+ */
+function sourceOf(file: string, script = file): string {
   if (file === 'windows') return windowsInLua
   const text = readFileSync(new URL(file, import.meta.url), 'utf8')
-  return text.replace(/^ *--include (.*)$/gm, (_, name: string) => sourceOf(name))
+  return text
+    .replace(/^ *--with-places (.*\n)/gm, (_, line: string) => (script === withPlaces ? line : ''))
+    .replace(/^ *--include (.*)$/gm, (_, name: string) => sourceOf(name, script))
 }
 
 function tableOf(window: Window): string {

@@ -2,7 +2,7 @@ import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { Ban, BanListener } from '../../limits/store.ts'
 import { countFrom } from './answer.ts'
-import { duplicate, hear, type Connection } from './connect.ts'
+import { duplicate, hear, onEachReady, type Connection } from './connect.ts'
 
 /** The names of the list of bans, of the time of the latest lift, and of the channel that tells both. */
 export type BanNames = Readonly<{ list: string; lifts: string; channel: string }>
@@ -11,7 +11,7 @@ export type BanNames = Readonly<{ list: string; lifts: string; channel: string }
 export function watchBans(
   connection: Connection,
   { lifts, channel }: Omit<BanNames, 'list'>,
-  { banned, forgiven }: BanListener,
+  { banned, forgiven, reconnected }: BanListener,
 ): () => void {
   const subscriber = duplicate(connection)
   let seen: number | undefined
@@ -35,10 +35,12 @@ export function watchBans(
   timer.unref()
   // At once, so that the next lift isn't taken for an old one.
   connection.on('ready', tryPoll)
+  const endReady = reconnected && onEachReady(connection, reconnected)
   if (connection.status === 'ready') tryPoll()
   return () => {
     clearInterval(timer)
     connection.off('ready', tryPoll)
+    endReady?.()
     subscriber.disconnect()
   }
 }

@@ -131,6 +131,14 @@ function addFleet(registry: Registry, { front: { quotas, stores } }: OperatedGat
     aggregator: 'max',
     read: () => [[quotas.gateways]],
   })
+  gauge(registry, 'tollgate_under_way', {
+    help: 'Requests of a plan’s callers that this gateway has under way, where these are limited',
+    labels: ['plan'],
+    aggregator: 'sum',
+    *read() {
+      for (const [plan, count] of quotas.placesByPlan()) yield [count, plan]
+    },
+  })
   gauge(registry, 'tollgate_configs_in_force', {
     help: 'Different configurations that the gateways of this store run; 1 is well',
     aggregator: 'max',

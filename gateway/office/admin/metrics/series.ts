@@ -34,7 +34,7 @@ export function gauge(
   options: Readonly<{
     help: string
     labels?: readonly string[]
-    aggregator: 'first' | 'min' | 'max'
+    aggregator: 'first' | 'min' | 'max' | 'sum'
     read: () => Iterable<readonly [number, ...string[]]>
   }>,
 ): void {

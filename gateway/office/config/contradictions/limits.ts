@@ -1,4 +1,9 @@
-import { isUpTo, limitFrom, mostLimit } from '../../../front/limits/limit-settings.ts'
+import {
+  isUpTo,
+  limitFrom,
+  limitSettings,
+  mostLimit,
+} from '../../../front/limits/limit-settings.ts'
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
@@ -88,8 +93,11 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
 export function* planRemarks(file: Section, sections: readonly string[]): Generator<Remark> {
   for (const [name, plan] of Object.entries(section(file['plans']))) {
     const isWritten = typeof plan === 'object' && plan !== null
-    if (isWritten && !Object.keys(plan).some((each) => nearest(each, ['limits', ...limitNames]))) {
-      yield mistake(['plans', name], `needs a limit: one of ${limitNames.join(', ')}`)
+    if (
+      isWritten &&
+      !Object.keys(plan).some((each) => nearest(each, ['limits', ...limitSettings]))
+    ) {
+      yield mistake(['plans', name], `needs a limit: one of ${limitSettings.join(', ')}`)
     }
     if (!sections.includes(name)) continue
     const sentence = `is a plan with the name of a section; if the section is meant, indent it as far as plans`

@@ -10,7 +10,7 @@ import {
   type Remark,
   type Section,
 } from './remarks.ts'
-import { limitNames } from '../../../../shared/windows.ts'
+import { limitSettings } from '../../../front/limits/limit-settings.ts'
 
 /** The methods and paths that a plan includes. A path that no route covers is only a warning: it opens nothing. */
 export function* restrictionRemarks(
@@ -97,9 +97,9 @@ function* emptyRemarks(at: Path, operation: Section): Generator<Remark> {
   if (operation['methods'] === undefined && operation['paths'] === undefined) {
     yield mistake(at, 'needs methods or paths: without any, it would count what the plan counts')
   }
-  const limits = limitNames.map((name) => operation[name])
+  const limits = limitSettings.map((name) => operation[name])
   if (limits.every((limit) => limit === undefined || limit === 'unlimited')) {
-    yield mistake(at, `needs a limit: one of ${limitNames.join(', ')}`)
+    yield mistake(at, `needs a limit: one of ${limitSettings.join(', ')}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { Type } from '../../../../shared/schema.ts'
 import { byLimit, longWindows, type Window, type WindowName } from '../../../../shared/windows.ts'
+import { mostAtOnce } from '../../../front/limits/limit-settings.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import {
   count,
@@ -31,6 +32,25 @@ const meteredLimit = Type.Union([count, Type.Literal('unlimited'), metered], {
   expected: 'a whole number above 0, "unlimited", or { limit: ..., beyond: meter, upTo: 300% }',
 })
 
+/** How many requests may be under way. */
+const places = whole(1, mostAtOnce, 'a whole number')
+const atOnce = Type.Union(
+  [
+    places,
+    Type.Literal('unlimited'),
+    section({
+      limit: required(places, 'The requests that may be under way.'),
+      linger: optional(
+        time,
+        'How long the place of a request is kept whose caller has left before the answer.',
+      ),
+    }),
+  ],
+  {
+    expected: `a whole number from 1 to ${mostAtOnce}, "unlimited", or { limit: ..., linger: 2s }`,
+  },
+)
+
 const optionalLimit = (sentence: string) => optional(limit, sentence)
 
 const operation = section({
@@ -42,6 +62,7 @@ const operation = section({
   ...byLimit(({ each }) =>
     optionalLimit(`The points ${each} of these requests; without it: unlimited.`),
   ),
+  atOnce: optional(atOnce, 'How many of these requests may be under way. Without it: any number.'),
 })
 
 const operations = Type.Record(Type.String({ pattern: name }), operation, {
@@ -87,6 +108,10 @@ const plan = section({
     const sentence = `The points that a key may use up in ${each}; ${name}s begin ${begins}. Without it: unlimited.`
     return optional(ruleOf(window), sentence)
   }),
+  atOnce: optional(
+    atOnce,
+    'How many requests of a quota may be under way, over all gateways. Without it: any number.',
+  ),
   shadow: optional(
     shadow,
     'Lower limits that refuse nothing: requests that they would have refused are counted, for tollgate shadow report.',
