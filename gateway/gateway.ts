@@ -5,6 +5,7 @@ import type { LogSettings } from '../shared/log.ts'
 import { serviceLog } from '../shared/request-log.ts'
 import type { Config } from './front/config/config.ts'
 import type { Front } from './front/front.ts'
+import type { ListenAt } from './front/http/listen-at.ts'
 import { FrontServer } from './front/server.ts'
 import type { Office } from './office/office.ts'
 import { openWings, type Wings, type WingsOptions } from './wings.ts'
@@ -63,8 +64,13 @@ export class Gateway {
     return this.#server.underWay
   }
 
-  listen(address: Readonly<{ host: string; port: number }>): Promise<string> {
-    return this.#server.listen(address)
+  listen(at: ListenAt): Promise<string> {
+    return this.#server.listen(at)
+  }
+
+  /** Opens the address for a proxy that asks, where the configuration has one. Gives it as a URL. */
+  listenForProxy(at: ListenAt): Promise<string | undefined> {
+    return this.#server.listenForProxy(at)
   }
 
   /** Applies another configuration from the next request on. If its app can't be built, nothing changes. */

@@ -23,6 +23,7 @@ Environment:
   TOLLGATE_CONFIG  the configuration file     config/gateway.yaml
   GATEWAY_PORT     the port for callers       the configuration's; --port goes before both (0: any free one)
   ADMIN_PORT       the port for operators     likewise, with --admin-port
+  DECIDE_PORT      the port for proxies that ask   likewise, with --decide-port
   ADMIN_TOKEN      what operators send to the admin address; without it, only health is told there.
                    Several with names and roles: alice:TOKEN,bob/support:TOKEN,eve/read:TOKEN. Each has 16 characters or more
   GATEWAY_SECRET   shared with the backend, which then takes only what this gateway has signed

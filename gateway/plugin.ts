@@ -22,6 +22,7 @@ import type { FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { RouteOf } from './front/request-record.ts'
 import type { Stores } from './front/stores/stores.ts'
+import type { Unfit } from './front/stranger.ts'
 
 watchApps()
 
@@ -114,10 +115,10 @@ export const tollgate: FastifyPluginAsync<TollgateOptions> = fastifyPlugin(regis
 })
 
 async function register(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const { guard, openTollgate, openWings, OwnCallers, whyTrustedTwice } = await needed()
+  const { guard, openTollgate, openWings, OwnCallers, unfitFor } = await needed()
   const loaded = configFrom(options)
   const { config, warnings } = loaded
-  requireFit(app, config, whyTrustedTwice(app, config))
+  requireFit(app, config, unfitFor(app, config)[0])
   makeIdsUnique(app)
   const { secret, clock = Date.now, keyOf, callers, refuse, stores } = options
   for (const [name, option] of Object.entries({ keyOf, callers, refuse })) {
@@ -227,7 +228,7 @@ function cacheTimeOf({ callers, cacheFor }: TollgateOptions): number {
 }
 
 /** Throws a sentence if an app can't work with Tollgate; Fastify's own errors would be less clear. */
-function requireFit(app: FastifyInstance, config: Config, twice: string | undefined): void {
+function requireFit(app: FastifyInstance, config: Config, unfit: Unfit | undefined): void {
   const { initialConfig } = app
   if (initialConfig.http2) {
     throw new Error(
@@ -237,7 +238,10 @@ function requireFit(app: FastifyInstance, config: Config, twice: string | undefi
   if (app.hasRequestDecorator('tollgate')) {
     throw new Error('Tollgate is registered in this scope, or around it, already: once is enough')
   }
-  if (twice !== undefined) throw new Error(`trustedProxies ${twice}`)
+  if (unfit) {
+    const [path, sentence] = unfit
+    throw new Error(`${path.join('.')} ${sentence}`)
+  }
   const { quotaPath, usagePath, portal } = config
   const own = [
     ['quota', 'tells callers their quota', quotaPath],

@@ -10,7 +10,11 @@ import { readConfig } from './office/config/load.ts'
 export type ProcessSettings = ReturnType<typeof settingsFrom>
 
 /** The options by which a process is told its ports. */
-export const portOptions = { port: { type: 'string' }, 'admin-port': { type: 'string' } } as const
+export const portOptions = {
+  port: { type: 'string' },
+  'admin-port': { type: 'string' },
+  'decide-port': { type: 'string' },
+} as const
 
 /**
  * The settings of a process by its options and its environment, which has the values that the configuration's `${NAME}` may
@@ -22,9 +26,10 @@ export function settingsFrom(
   options: Readonly<{ [Name in keyof typeof portOptions]?: string | undefined }> = {},
 ) {
   const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
-  const { GATEWAY_PORT, ADMIN_PORT } = environment
+  const { GATEWAY_PORT, ADMIN_PORT, DECIDE_PORT } = environment
   const port = portOf(['--port', options.port], ['GATEWAY_PORT', GATEWAY_PORT])
   const adminPort = portOf(['--admin-port', options['admin-port']], ['ADMIN_PORT', ADMIN_PORT])
+  const decidePort = portOf(['--decide-port', options['decide-port']], ['DECIDE_PORT', DECIDE_PORT])
   const fault = secretFault(secret)
   if (fault) throw new Error(fault)
   const tokens = adminTokensFrom(ADMIN_TOKEN)
@@ -34,7 +39,7 @@ export function settingsFrom(
   /** The configuration file, and what it says. */
   const file = configFile(environment)
   const loaded = readConfig(file, environment)
-  const { listen, admin } = loaded.config
+  const { listen, admin, decide } = loaded.config
   const { host } = admin
   if (tokens.length === 0 && !isLoopback(host)) {
     throw new Error(
@@ -47,6 +52,7 @@ export function settingsFrom(
   const places = {
     listen: { host: listen.host, port: port ?? listen.port },
     admin: { host, port: adminPort ?? admin.port },
+    decide: decide && { host: decide.host, port: decidePort ?? decide.port },
   }
   return { file, loaded, places, environment, secret, tokens, warnings, log: { level, target } }
 }

@@ -46,6 +46,12 @@ export async function serveGateway(
   // Workers ignore the signal, which may reach the whole process group: their overseer handles it.
   if (!link) signals.replace = () => gateway.log.warn(noWorkers)
   await serving.openAdmin()
+  const { decide } = settings.places
+  try {
+    if (decide) await gateway.listenForProxy(decide)
+  } catch (error) {
+    throw portInUse(error, '--decide-port, DECIDE_PORT or decide.port in the configuration')
+  }
   try {
     await serve(gateway, surroundings, {
       ...settings.places.listen,

@@ -147,6 +147,7 @@ t.test('what is told of settings that are left out is what they are', (t) => {
         extensions: [{ key: 'k', until: '2031-03-01' }],
       },
     ],
+    decide: { port: 1, for: 'nginx' },
     portal: { openapi: 'config/openapi/animal-store.yaml' },
     jwt: [{ issuer: 'i', audience: 'a', keys: 'https://login.example/', plan: 'free' }],
     notices: [{ to: 'https://hooks.example', secret: 'sixteen characters' }],

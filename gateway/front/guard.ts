@@ -5,6 +5,7 @@ import type {
   onSendHookHandler,
 } from 'fastify'
 import type { Config, Route } from './config/config.ts'
+import { decided } from './deciding/answer.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { UnderWay } from './forwarding/under-way.ts'
@@ -16,7 +17,7 @@ import { ownAnswers } from './portal/endpoints.ts'
 import { replaceable, type RouteStages } from './replaceable-stages.ts'
 import { settingsOf } from './route-config.ts'
 import { Stages, type GuardedSettings } from './route-stages.ts'
-import { addRoutes } from './routes.ts'
+import { addRoutes, type RouteEnd } from './routes.ts'
 import { inOrder } from './way.ts'
 
 /** The guard of an app whose routes stay. */
@@ -119,12 +120,14 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
     ...{ tunnels, drains },
     signatureWithheld: () => void meters.signaturesWithheld++,
   }
+  const answer = options.asking && decided({ jwt: config.jwt, sign, clock })
   const routes = {
     guardedRoute: (settings: GuardedSettings) => stages.guardedRoute(settings),
-    forwarderOf(route: Route) {
+    endOf(route: Route): RouteEnd {
+      if (answer) return { answer }
       const upstream = upstreams.get(route.upstream)
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
-      return new RouteForwarder(forwarding, route, upstream, app.prefix)
+      return { forwarder: new RouteForwarder(forwarding, route, upstream, app.prefix) }
     },
     own: ownAnswers({
       ...{ config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },

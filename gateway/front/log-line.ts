@@ -3,7 +3,7 @@ import type { LogLine } from '../../shared/service.ts'
 import { shortest } from '../../shared/windows.ts'
 import { answeredCost } from './answered-cost.ts'
 import { holderOf, windowRefusing } from './counts/use.ts'
-import { clientAddress, type Ranges } from './http/address.ts'
+import type { Sender } from './http/address.ts'
 import type { LogThrottle } from './http/log-throttle.ts'
 import { beyondIn } from './limits/beyond.ts'
 import { wouldRefuse } from './limits/shadow.ts'
@@ -11,13 +11,19 @@ import { usedBy, type Decision } from './limits/step.ts'
 import { addTimes, outcomeOf, type RequestRecord } from './request-record.ts'
 
 /** Adds the gateway's own fields to a log line; leaves out most lines about strangers over their limit. */
-export function describer(throttle: LogThrottle, trustedProxies: Ranges) {
+export function describer(
+  throttle: LogThrottle,
+  addressOf: (sender: Sender) => string,
+  asking: string | undefined,
+) {
   return (line: LogLine, request: FastifyRequest): boolean => {
     if (request.tollgate?.refusal?.code === 'too_many_failed_attempts') {
-      const droppedLines = throttle.take(clientAddress(request.raw, trustedProxies))
+      const droppedLines = throttle.take(addressOf(request.raw))
       if (droppedLines === undefined) return false
       if (droppedLines > 0) line['droppedLines'] = droppedLines
     }
+    // The proxy that asked, where the request was only decided.
+    if (asking !== undefined) line['for'] = asking
     describe(line, request)
     return true
   }

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { TellEnd } from '../../shared/service.ts'
 import type { Sign } from '../../shared/signature.ts'
 import type { Config } from './config/config.ts'
+import type { AskingProxy } from './config/asking.ts'
 import type { Front } from './front.ts'
 import type { KeyOf } from './http/token-source.ts'
 import { oneOf } from './keys/outside-finders.ts'
@@ -26,6 +27,8 @@ export type GuardOptions = Readonly<{
   underWay?: UnderWay | undefined
   /** Writes the log line of a request that has ended; `undefined` where the app does it, or nobody. */
   tell?: TellEnd | undefined
+  /** The proxy that asks, where requests are only decided. */
+  asking?: AskingProxy | undefined
   /** Whether the app is the gateway's own, without other routes. */
   isAlone?: boolean
   /** Whether the app's own routes are guarded that don't say otherwise. */

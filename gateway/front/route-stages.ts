@@ -43,19 +43,20 @@ export class Stages {
   readonly #open: Pick<RouteStages, 'authenticate' | 'announce'>
 
   constructor(app: FastifyInstance, options: GuardOptions, opened: Opened, tokenOf: TokenOf) {
-    const { config, front, clock } = options
+    const { config, front, clock, asking } = options
     const { directory, quotas, strangers, lastUses } = front
     this.#options = options
     this.#opened = opened
     this.#record = recorderOf(app, options)
-    const addressOf = addressFinder(opened.trustedProxies)
+    const addressOf = addressFinder(opened.trustedProxies, asking)
     const refuseStranger = strangerRefuser(strangers, addressOf)
     const isDeprecating = config.deprecations.length > 0
     const lenience = lenienceOf(app)
     const find = isDeprecating ? deprecationFinder(config.deprecations, lenience) : undefined
     const { outside, unanswered } = opened
     const cors = config.cors.origins.length > 0 ? corsOf(app, config) : undefined
-    const plans = new ConfiguredPlans({ ...config, lenience })
+    // Who forwards what is decided here doesn't tell when it has been answered.
+    const plans = new ConfiguredPlans({ ...config, lenience, limitsPlaces: !asking })
     const { ietf } = config
     const keyHeaders = config.keys.from.map(titled)
     this.via = config.via === undefined ? undefined : new Via(config.via)
@@ -70,7 +71,7 @@ export class Stages {
         // An app's own way may read keys anywhere: nobody is told to send a Bearer token then.
         keyHeaders: keyHeaders.filter((name) => !options.keyOf || name !== titled(authorization)),
       }),
-      act: act({ quotas, strangers, addressOf, find, clock }),
+      act: act({ quotas, strangers, addressOf, find, clock, refusesOnly: Boolean(asking) }),
       retire: find && retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
       announce: announce({ ietf, find, cors, keyHeaders }),
     }

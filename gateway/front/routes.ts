@@ -25,16 +25,18 @@ export type RouteSettings = Pick<
   GuardedRoute,
   'label' | 'cost' | 'answerCost' | 'needs' | 'errors'
 > &
+  RouteEnd &
   Readonly<{
     /** The upstream whose shares its requests take; `undefined` if it has none. */
     upstream?: string
-    forwarder?: RouteForwarder | undefined
-    answer?: Answer
   }>
+
+/** What a request comes to that has passed the stages: it is forwarded, or answered otherwise. */
+export type RouteEnd = Readonly<{ forwarder?: RouteForwarder | undefined; answer?: Answer }>
 
 export type RouteOptions = Readonly<{
   guardedRoute: (settings: RouteSettings) => GuardedRoute
-  forwarderOf: (route: Route) => RouteForwarder | undefined
+  endOf: (route: Route) => RouteEnd
   /** The answers of the gateway's own endpoints. */
   own: OwnAnswers
   /** Whether the app has no other routes: then every method and path that Node knows gets an answer here. */
@@ -139,13 +141,13 @@ function addEndpoints(
 /** The routes of a path, which forward their methods; all others are refused, at the price of the cheapest. */
 function routesOf(
   routes: readonly Route[],
-  { guardedRoute, forwarderOf }: Omit<RouteOptions, 'isAlone'>,
+  { guardedRoute, endOf }: Omit<RouteOptions, 'isAlone'>,
 ): PathRoutes {
   const byMethod = new Map<string, GuardedRoute>()
   for (const route of routes) {
     const { path, cost, answerCost, upstream, scopes, errors } = route
-    const forwarder = forwarderOf(route)
-    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, forwarder, errors })
+    const end = endOf(route)
+    const guarded = guardedRoute({ label: path, cost, answerCost, upstream, ...end, errors })
     for (const method of route.methods) {
       const needs = scopes?.get(method)
       byMethod.set(method, needs ? { ...guarded, needs } : guarded)

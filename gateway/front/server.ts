@@ -1,63 +1,35 @@
 import type { FastifyInstance } from 'fastify'
 import type { Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import type { Clock } from '../../shared/clock.ts'
+import type { Socket } from 'node:net'
 import { closeQuietConnections } from '../../shared/node/quiet.ts'
+import { refuseUnparsed, type Malformed } from '../../shared/service.ts'
 import { followedServer, httpServer } from '../../shared/tls/server.ts'
-import { requestIdFrom } from '../../shared/request-id.ts'
-import { signer } from '../../shared/signature.ts'
-import {
-  createService,
-  tellerOf,
-  refuseUnparsed,
-  type LogSettings,
-  type Malformed,
-} from '../../shared/service.ts'
-import { clientAddress, Ranges } from './http/address.ts'
-import type { Config } from './config/config.ts'
-import type { Front } from './front.ts'
-import { rateHeaders } from './limits/headers.ts'
-import { plainTarget } from './http/paths.ts'
-import { guard } from './guard.ts'
-import { keepRoom } from './http/room.ts'
-import { noPlan, noRoute } from './counts/labels.ts'
 import { byLimit } from '../../shared/windows.ts'
-import { describer } from './log-line.ts'
-import { RequestRecord } from './request-record.ts'
-import { LogThrottle } from './http/log-throttle.ts'
+import type { Config, DecideSettings } from './config/config.ts'
+import { DecideServer } from './deciding/decide-server.ts'
 import { stalledMs } from './forwarding/target-attempt.ts'
-import { UnderWay } from './forwarding/under-way.ts'
+import type { Front } from './front.ts'
+import {
+  openGeneration,
+  type Generation,
+  type GenerationOptions,
+  type Served,
+} from './generation.ts'
+import { listenAt, type ListenAt } from './http/listen-at.ts'
+import { keepRoom } from './http/room.ts'
 import { routeEverything, idleMs, wire } from './http/wire.ts'
 
-export type FrontServerOptions = Readonly<{
-  front: Front
-  config: Config
-  secret?: string | undefined
-  clock: Clock
-  log: FastifyInstance['log']
-  /** The settings of that log, for the lines of requests. */
-  logSettings: LogSettings
-  /** The system's limit of open files and connections; without it, connections aren't bounded. */
-  descriptors?: number | undefined
-}>
+export type FrontServerOptions = GenerationOptions &
+  Readonly<{
+    log: FastifyInstance['log']
+    /** The system's limit of open files and connections; without it, connections aren't bounded. */
+    descriptors?: number | undefined
+  }>
 
 const warmUps = 10
 
 /** The time limit for the arrival of a request, for a configuration without upstreams. */
 const requestTimeoutMs = 30_000
-
-/** The route of bytes that never became a request. */
-const noRouteAtAll = {
-  label: noRoute,
-  cost: 1,
-  share: undefined,
-  forwarder: undefined,
-  answer: undefined,
-  ended: () => undefined,
-}
-
-/** An app that was built from one configuration, with its requests under way. */
-type Generation = Readonly<Awaited<ReturnType<typeof build>>>
 
 /**
  * The front as a server of its own. A change of the configuration builds a new app, which gets all new requests.
@@ -65,6 +37,8 @@ type Generation = Readonly<Awaited<ReturnType<typeof build>>>
  */
 export class FrontServer {
   readonly server: Server
+  /** The server for a proxy that asks; `undefined` without one. */
+  readonly #deciding: DecideServer | undefined
   readonly #options: FrontServerOptions
   #generation: Generation
 
@@ -97,14 +71,20 @@ export class FrontServer {
     })
     routeEverything(
       this.server,
-      (request, response) => this.#generation.app.routing(request, response),
+      (request, response) => this.#generation.forwarding.app.routing(request, response),
       (refusal, socket) => this.#malformed(refusal, { socket: socket as Socket }),
     )
+    this.#deciding = config.decide && this.#openDeciding(config.decide)
+  }
+
+  /** Opens the address for a proxy that asks, where the configuration has one. Gives it as a URL. */
+  async listenForProxy(at: ListenAt): Promise<string | undefined> {
+    return this.#deciding?.listen(at)
   }
 
   /** Builds the first app, without listening. */
   static async open(options: FrontServerOptions): Promise<FrontServer> {
-    return new FrontServer(options, await build(options))
+    return new FrontServer(options, await openGeneration(options))
   }
 
   get config(): Config {
@@ -116,21 +96,13 @@ export class FrontServer {
     return this.#generation.underWay.count
   }
 
-  async listen({ host, port }: Readonly<{ host: string; port: number }>): Promise<string> {
+  async listen(at: ListenAt): Promise<string> {
     const { front, log, config } = this.#options
     await warmUp(front)
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject)
-      this.server.listen(port, host, () => {
-        this.server.off('error', reject)
-        const { address, family, port } = this.server.address() as AddressInfo
-        const scheme = config.listen.tls ? 'https' : 'http'
-        const url = `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-        front.self.address = url
-        log.info({}, `Server listening at ${url}`)
-        resolve(url)
-      })
-    })
+    const url = await listenAt(this.server, at, config.listen.tls !== undefined)
+    front.self.address = url
+    log.info({}, `Server listening at ${url}`)
+    return url
   }
 
   /** Applies another configuration from the next request on. If its app can't be built, nothing changes. */
@@ -138,13 +110,13 @@ export class FrontServer {
     const before = this.#generation
     const { front } = this.#options
     try {
-      this.#generation = await build({ ...this.#options, config })
+      this.#generation = await openGeneration({ ...this.#options, config })
     } finally {
       front.issuers.keep(this.#generation.config.jwt)
     }
     front.strangers.limits = config.strangers
     this.#applyTimeLimits(config)
-    void before.underWay.whenNone().then(() => before.app.close())
+    void before.underWay.whenNone().then(() => before.close())
   }
 
   /** Closes all connections. */
@@ -153,7 +125,24 @@ export class FrontServer {
       this.server.close()
       this.server.closeAllConnections()
     }
-    await this.#generation.app.close()
+    await this.#deciding?.close(this.config.shutdownMs)
+    await this.#generation.close()
+  }
+
+  #openDeciding(settings: DecideSettings): DecideServer {
+    const { front, clock, log } = this.#options
+    const served = (): Served => {
+      const { deciding } = this.#generation
+      if (!deciding) throw new Error('a reload never takes the address for proxies away')
+      return deciding
+    }
+    return new DecideServer({
+      settings,
+      tls: settings.tls && front.certificates.open('decide', settings.tls),
+      decide: (request, response) => served().app.routing(request, response),
+      malformed: (refusal, sender) => served().malformed(refusal, sender),
+      ...{ clock, log },
+    })
   }
 
   #applyTimeLimits({ upstreams }: Config): void {
@@ -169,7 +158,7 @@ export class FrontServer {
 
   /** Refuses bytes that never became a request. Their sender counts as a stranger. */
   readonly #malformed: Malformed = (refusal, sender) =>
-    this.#generation.refuseMalformed(refusal, sender)
+    this.#generation.forwarding.malformed(refusal, sender)
 }
 
 /** Warms connections and code with look-ups that match nothing. */
@@ -182,61 +171,4 @@ async function warmUp({ stores: { keys, quota }, quotas }: Front): Promise<void>
     ])
     if (decided.status === 'fulfilled') quotas.noteTime(decided.value.nowMs)
   }
-}
-
-async function build(options: FrontServerOptions) {
-  const { front, config, logSettings, secret, clock } = options
-  const trustedProxies = new Ranges(config.trustedProxies)
-  const refuseMalformed = malformedRefuser(front, config, trustedProxies)
-  const app = createService({
-    name: 'gateway',
-    log: logSettings,
-    settings: {
-      // Matches and forwards one spelling of the path; `screen` refuses paths without one.
-      rewriteUrl: ({ url = '' }) => plainTarget(url) ?? url,
-    },
-    isFollowed: true,
-    malformed: refuseMalformed,
-    refused: ({ tollgate }, refusal) => {
-      if (tollgate) tollgate.refusal = refusal
-    },
-  })
-  const underWay = new UnderWay()
-  try {
-    const sign = secret ? signer(secret) : undefined
-    const describe = describer(new LogThrottle(clock), trustedProxies)
-    const tell = logSettings && tellerOf(app.log, logSettings, describe)
-    await guard(app, { config, front, sign, clock, underWay, tell, isAlone: true })
-    await app.ready()
-    return { app, config, underWay, trustedProxies, refuseMalformed }
-  } catch (error) {
-    await app.close()
-    throw new Error(`the configuration can't be served: ${inOneLine(error)}`, { cause: error })
-  }
-}
-
-function malformedRefuser(front: Front, config: Config, trustedProxies: Ranges): Malformed {
-  return (why, sender) => {
-    const address = clientAddress(sender, trustedProxies)
-    const { refusal, standing } = front.strangers.refuse(address, () => why)
-    front.meters.route(noRoute).answers.add(noPlan, refusal.status)
-    front.meters.refusals.add(noPlan, refusal.code)
-    const id = requestIdFrom(undefined)
-    const record = Object.assign(new RequestRecord(noRouteAtAll, ''), { refusal, stand: standing })
-    const { status } = refusal
-    const atMs = standing.decision.nowMs
-    const route = { upstream: '', config: config.hash }
-    const request = { id, method: '' }
-    const endedAtMs = performance.now()
-    front.recentRefusals.keep({ request, record, route, status, atMs, endedAtMs })
-    front.liveCounts.malformed(record, endedAtMs)
-    const rates = rateHeaders(standing, config.ietf, refusal.headers['retry-after'])
-    return refusal.with({ ...rates, 'x-request-id': id })
-  }
-}
-
-/** The message of an error in one line. */
-function inOneLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.replace(/\s+/g, ' ').trim()
 }

@@ -125,14 +125,19 @@ t.test('an option goes before a variable, and this before the port of the file',
       new RegExp(`^${section}: .*`, 'm'),
       `${section}: { host: 127.0.0.1, port: ${port} }`,
     )
-  writeFileSync(file, withPort(withPort(sound, 'listen', inUse), 'admin', adminInUse))
+  const decideInUse = await takenPort()
+  const places = withPort(withPort(sound, 'listen', inUse), 'admin', adminInUse)
+  writeFileSync(file, `${places}decide: { port: ${decideInUse}, for: envoy }\n`)
   const ADMIN_TOKEN = 'a-token-of-operators'
   const common = { TOLLGATE_CONFIG: file, ADMIN_TOKEN, LOG_LEVEL: 'info' }
   const start = (args: string[], env: Record<string, string>) =>
     startProcess(t, 'gateway/main.ts', { args, env: { ...common, ...env } })
   for (const [args, env] of [
-    [['--port', '0', '--admin-port', '0'], { GATEWAY_PORT: inUse, ADMIN_PORT: inUse }],
-    [[], { GATEWAY_PORT: '0', ADMIN_PORT: '0' }],
+    [
+      ['--port', '0', '--admin-port', '0', '--decide-port', '0'],
+      { GATEWAY_PORT: inUse, ADMIN_PORT: inUse, DECIDE_PORT: inUse },
+    ],
+    [[], { GATEWAY_PORT: '0', ADMIN_PORT: '0', DECIDE_PORT: '0' }],
   ] as const) {
     const gateway = start([...args], env)
     const { port } = new URL(await gateway.url)
@@ -152,7 +157,12 @@ t.test('an option goes before a variable, and this before the port of the file',
       { GATEWAY_PORT: 'tcp://10.0.0.7:80', ADMIN_PORT: '' },
       'set another port with --admin-port, ADMIN_PORT or admin.port',
     ],
-    [['--admin-port=0'], {}, 'set another port with --port, GATEWAY_PORT or listen.port'],
+    [
+      ['--admin-port=0', '--decide-port=0'],
+      {},
+      'set another port with --port, GATEWAY_PORT or listen.port',
+    ],
+    [['--admin-port=0'], {}, 'set another port with --decide-port, DECIDE_PORT or decide.port'],
     [['--port', '65536'], {}, '--port must be a whole number from 0 to 65535, got "65536"'],
     [[], { ADMIN_PORT: '80 81' }, 'ADMIN_PORT must be a whole number from 0 to 65535, got "80 81"'],
   ] as const) {

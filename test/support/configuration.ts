@@ -52,6 +52,7 @@ drain: "\${TIMEOUT}"
 export const environment = {
   ...{ BANS: 'off', PLAN: 'custom', PREFIX: 'canary-prefix', TIMEOUT: '7s', HOST: 'canary-host' },
   ...{ PASSWORD: 'canary-password', WORD: 'canary-word', NAME: 'animals', METHOD: 'DELETE' },
+  ...{ TOKEN_OF_THE_PROXY: 'canary-token-of-it' },
   ...{ SIZE: '7MiB', SINCE: '2007-07-07', PROXY: '77.77.77.77' },
 }
 
@@ -64,6 +65,7 @@ export const everySetting = [
 name: edge-1.eu_2:7
 listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: "HIGH:!aNULL" } }
 admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 }, hosts: [ gateway.internal ], save: true }
+decide: { host: localhost, port: 9002, for: nginx, token: "\${TOKEN_OF_THE_PROXY}", tls: { cert: CERT, key: PRIVATE, minVersion: 1.3, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 } }
 store:
   file: some/where.db
   ${redis}, username: u, password: p, tls: { ca: CERT } }

@@ -29,7 +29,7 @@ export async function appOfCosts(
   })
   await addRoutes(app, config, {
     guardedRoute: (settings) => ({ ...noWay, ...settings }),
-    forwarderOf: () => undefined,
+    endOf: () => ({}),
     own: { quota: silent, usage: silent, rotate: silent, pages: new Map() },
     isAlone,
   })

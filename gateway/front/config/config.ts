@@ -8,6 +8,7 @@ import type { JwtSettings } from '../jwt/settings.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Plan } from '../limits/plan.ts'
 import type { BanSettings } from '../limits/conduct.ts'
+import type { AskingProxy } from './asking.ts'
 
 /** Credentials and encryption of a Cluster's nodes, or of the master that Sentinels name. An empty text means none. */
 export type RedisAccess = Readonly<{
@@ -107,6 +108,7 @@ export type UpstreamSettings = Readonly<{
 export type Route = Readonly<{
   /** An exact path, with `{name}` for any one segment, or with `/*` for everything below. */
   path: string
+  /** The name of its upstream; `none` where a proxy forwards what is decided here. */
   upstream: string
   /** The points that a request is admitted with. */
   cost: number
@@ -145,6 +147,14 @@ export type Address = Readonly<{
  */
 export type AdminAddress = Address & Readonly<{ hosts: readonly string[]; save: boolean }>
 
+/** The address at which a proxy asks whether requests may pass. */
+export type DecideSettings = Address &
+  Readonly<{
+    for: AskingProxy
+    /** What the proxy sends as `X-Decide-Token`; `undefined` where only this machine can ask. */
+    token: string | undefined
+  }>
+
 /** The pages for callers. */
 export type PortalSettings = Readonly<{
   path: string
@@ -168,6 +178,8 @@ export type Config = Readonly<{
   listen: Address
   /** The address for operators only. */
   admin: AdminAddress
+  /** The address for proxies that ask; `undefined` without one. */
+  decide: DecideSettings | undefined
   store: StoreSettings
   plans: ReadonlyMap<string, Plan>
   strangers: Limits

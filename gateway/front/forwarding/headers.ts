@@ -8,6 +8,7 @@ import { callerValue } from '../../../shared/caller-value.ts'
 import { stateOf } from '../keys/caller.ts'
 import type { CallerBody } from './caller-body.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
+import type { RequestRecord } from '../request-record.ts'
 import type { OnItsWay } from './ending.ts'
 import type { Headers } from './onlooker.ts'
 import { unforwardable } from './refusals.ts'
@@ -59,11 +60,7 @@ export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
   if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
   addForwarded(headers, request, trustedProxies)
   if (via) headers.push('via', via.lineFor(raw.httpVersion))
-  const { id = '', plan = '', account, reference } = record.caller ?? {}
-  const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]
-  if (account !== undefined) own.push('x-caller-account', callerValue(account))
-  if (reference !== undefined) own.push('x-caller-reference', callerValue(reference))
-  const claims = record.caller && stateOf(record.caller).outside?.outsider.forwarded
+  const { own, claims } = callerHeaders(record, requestId)
   if (sign) pushSigned(headers, own, claims, sender, sent)
   else headers.push(...own, ...(claims ?? []))
   const { answerCost } = forwarding.route
@@ -72,6 +69,16 @@ export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
   const length = body && raw.headers['content-length']
   if (length !== undefined) headers.push('content-length', length)
   return headers
+}
+
+/** What a backend is told of a request's caller, names and values in turn: the gateway's own headers, and forwarded claims. */
+export function callerHeaders({ caller }: RequestRecord, requestId: string) {
+  const { id = '', plan = '', account, reference } = caller ?? {}
+  const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]
+  if (account !== undefined) own.push('x-caller-account', callerValue(account))
+  if (reference !== undefined) own.push('x-caller-reference', callerValue(reference))
+  const claims = caller && stateOf(caller).outside?.outsider.forwarded
+  return { own, claims }
 }
 
 /**

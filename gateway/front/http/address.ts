@@ -48,10 +48,21 @@ export type Sender = Readonly<{
  * `X-Forwarded-For` that isn't a proxy's. An unreadable one never counts as the proxy's own address, because a key
  * may be restricted to the proxy's network.
  */
-export function clientAddress({ socket, headers }: Sender, trusted: Ranges): string {
-  let address = plainAddress(socket.remoteAddress ?? '')
-  const forwardedFor = headers?.['x-forwarded-for']?.toString()
-  if (forwardedFor === undefined || !trusted.has(address)) return address
+export function clientAddress(sender: Sender, trusted: Ranges): string {
+  const peer = peerOf(sender)
+  return trusted.has(peer) ? addressBehind(sender, trusted) : peer
+}
+
+/** Finds the addresses of senders. Who asks for decisions is a proxy, whatever its address. */
+export function senderFinder(trusted: Ranges, asking: string | undefined) {
+  const find = asking === undefined ? clientAddress : addressBehind
+  return (sender: Sender): string => find(sender, trusted)
+}
+
+function addressBehind(sender: Sender, trusted: Ranges): string {
+  let address = peerOf(sender)
+  const forwardedFor = sender.headers?.['x-forwarded-for']?.toString()
+  if (forwardedFor === undefined) return address
   let end = forwardedFor.length
   for (let hops = 0; hops < mostHops && end >= 0; hops++) {
     const comma = end > 0 ? forwardedFor.lastIndexOf(',', end - 1) : -1
@@ -60,6 +71,10 @@ export function clientAddress({ socket, headers }: Sender, trusted: Ranges): str
     end = comma
   }
   return address
+}
+
+function peerOf({ socket }: Sender): string {
+  return plainAddress(socket.remoteAddress ?? '')
 }
 
 /** The address of a hop. Some proxies add a port, brackets or both. */

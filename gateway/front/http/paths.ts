@@ -24,6 +24,11 @@ export function plainTarget(target: string): string | undefined {
   return plain
 }
 
+/** The URL of a request in that spelling; as it is where it has none. */
+export function plainUrl({ url = '' }: Readonly<{ url?: string | undefined }>): string {
+  return plainTarget(url) ?? url
+}
+
 function plainlySpelled(target: string): string | undefined {
   const query = target.indexOf('?')
   const path = query < 0 ? target : target.slice(0, query)

@@ -55,6 +55,8 @@ export type PlanSettings = Readonly<{
   nearPercents: readonly number[]
   /** The router's, by which paths are read. */
   lenience?: Lenience
+  /** Whether requests under way are limited, where plans and keys do so. */
+  limitsPlaces?: boolean
 }>
 
 /** The plans of one configuration. Each generation has its own, so no request mixes the terms of two. */
@@ -80,7 +82,13 @@ export class ConfiguredPlans {
   }
 
   #terms({ id, plan: name }: Caller, overrides: KeyOverrides = {}): Terms | undefined {
-    const { plans, bans: settings, nearPercents, lenience = strict } = this.#settings
+    const {
+      plans,
+      bans: settings,
+      nearPercents,
+      lenience = strict,
+      limitsPlaces = true,
+    } = this.#settings
     const plan = plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
@@ -97,7 +105,7 @@ export class ConfiguredPlans {
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
     const { allParts, partsOf } = countedParts(plan, { id, cap: overrides.cap }, lenience)
     const recorded = recordedWith(limits, shadow?.limits)
-    const hasPlaces = partsWithPlaces(limits, allParts).length > 0
+    const hasPlaces = limitsPlaces && partsWithPlaces(limits, allParts).length > 0
     return Object.freeze({
       hasPlaces,
       ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },

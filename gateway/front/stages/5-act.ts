@@ -26,6 +26,8 @@ export type ActOptions = Readonly<{
   addressOf: AddressOf
   find: FindDeprecation | undefined
   clock: Clock
+  /** Whether there are no answers but refusals: who asks would take another one for a yes. */
+  refusesOnly: boolean
 }>
 
 /** A ban of a plan without bans lasts as an operator says. */
@@ -36,7 +38,7 @@ const usualBanMs = 300_000
  * made worse as the wish says, and by the refusals that the other stages make. No other stage knows of it.
  */
 export function act(options: ActOptions): onRequestHookHandler {
-  const { quotas } = options
+  const { quotas, refusesOnly } = options
   return function act(request, reply, done): void {
     const { tollgate: record, headers } = request
     const { caller, terms } = record ?? {}
@@ -51,7 +53,9 @@ export function act(options: ActOptions): onRequestHookHandler {
       const limits = limitsIn(decision, terms.limits)
       record.stand = { decision: { ...decision, verdict: 'admitted' }, limits }
       if (!wish) return void refuse(reply, unknown())
-      const refusal = refusalFor(wish.name, options, request, record, record.stand, terms)
+      const refusal =
+        refusalFor(wish.name, options, request, record, record.stand, terms) ??
+        (refusesOnly ? noRefusal() : undefined)
       if (refusal?.code !== 'invalid_request') reply.header('x-gateway-acted', record.acted)
       if (refusal) refuse(reply, refusal)
       else answer(wish, record, reply)
@@ -128,6 +132,12 @@ function answer({ slowMs }: Wish, record: RequestRecord, reply: FastifyReply): v
 function unknown(): Refusal {
   const all = actNames.map((name) => (name === 'slow' ? 'slow=3s (up to 10s)' : name))
   return new Refusal('invalid_request', `X-Gateway-Act can be ${all.join(', ')}.`)
+}
+
+function noRefusal(): Refusal {
+  const sentence =
+    'X-Gateway-Act can’t simulate an answer here: a proxy forwards what is admitted. Wish for a refusal.'
+  return new Refusal('invalid_request', sentence)
 }
 
 function never(why: string): Refusal {

@@ -1,7 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
 import { hmacBy, type Hmac } from '../../../shared/hmac.ts'
-import { isSame, type AdminTokens, type Operator } from './token.ts'
+import { isSame } from '../../../shared/is-same.ts'
+import type { AdminTokens, Operator } from './token.ts'
 
 /** A session of the console: its operator, its end, and the time of its latest request, known to the minute. */
 export type Session = Readonly<Operator & { id: string; endsAtMs: number; seenAtMs: number }>

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { isSame } from '../../../shared/is-same.ts'
 import { nearest } from '../../../shared/near.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { roles, type Role } from '../operations/role.ts'
@@ -113,14 +113,4 @@ export function holderOf(header: string | undefined, tokens: AdminTokens): Opera
   const [, secret = ''] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
   const holder = tokens[placeOf(secret, tokens) ?? -1]
   return holder && { name: holder.name, role: holder.role }
-}
-
-/** Whether two texts are the same, in the same time for every text that is given. */
-export function isSame(text: string, right: string): boolean {
-  return timingSafeEqual(digest(text), digest(right))
-}
-
-/** A digest of fixed length, so that a comparison takes the same time for every token. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Config } from '../../front/config/config.ts'
 import type { Front } from '../../front/front.ts'
-import { whyTrustedTwice } from '../../front/stranger.ts'
+import { unfitFor } from '../../front/stranger.ts'
 import type { Metrics } from '../admin/metrics/metrics.ts'
 import { hindrances } from '../config/hindrances.ts'
 import type { Loaded } from '../config/load.ts'
@@ -51,9 +51,7 @@ export function openTollgate(options: AppOptions): Tollgate {
       office.change(config)
     },
     hindrances(before, after) {
-      const twice = whyTrustedTwice(app, after)
-      const faults = hindrances(front.swaps, before, after)
-      return twice === undefined ? faults : [...faults, [['trustedProxies'], twice]]
+      return [...hindrances(front.swaps, before, after), ...unfitFor(app, after)]
     },
     onAttempt: noteReload({
       ...{ gateway, isLeader: true, log },

@@ -3,7 +3,9 @@ import { nameOf } from './check.ts'
 import type { Path } from './mistake.ts'
 
 /** Sections that can't be changed while a gateway runs. */
-export const fixedSections = ['name', 'listen', 'admin', 'store', 'keys', 'workers'] as const
+export const fixedSections = [
+  ...(['name', 'listen', 'admin', 'decide', 'store', 'keys', 'workers'] as const),
+] as const
 
 /** A setting with different values in two configurations; `null` where it is absent. */
 export type Difference = Readonly<{

@@ -9,7 +9,7 @@ import type { Environment } from './variables.ts'
 export const mostBytes = 2 ** 20
 
 /** The sections that each machine may have for itself. */
-const ownSections = ['name', 'listen', 'admin']
+const ownSections = ['name', 'listen', 'admin', 'decide']
 
 /** The shipped file. */
 const usualFile = 'config/gateway.yaml'

@@ -16,6 +16,7 @@ import type {
   TraceSettings,
   UpstreamSettings,
 } from '../../front/config/config.ts'
+import { noUpstream } from '../../front/config/asking.ts'
 import { claimPath, defaultPrefix, type JwtSettings } from '../../front/jwt/settings.ts'
 import { methodsOf, withHead } from '../../front/http/methods.ts'
 import { secretsIn } from '../notices/signature.ts'
@@ -32,11 +33,12 @@ export type ReadFiles = Readonly<{
 
 /** Turns the texts of a complete file that has been checked into values. */
 export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'hash'> {
-  const { listen, admin, store, cors, portal } = file
+  const { listen, admin, decide, store, cors, portal } = file
   return {
     name: file.name,
     listen,
     admin: { ...admin, save: admin.save ?? savesByDefault(file) },
+    decide: decide && { ...decide, token: decide.token },
     store: {
       file: store.file,
       redis: redisFrom(store.redis),
@@ -91,13 +93,20 @@ export function routesFrom(written: CompleteFile['routes']): Route[] {
   return written.map(({ path, upstream, cost, rewrite, bodyLimit, scopes, errors }, i) => ({
     path,
     upstream,
-    ...costTerms(typeof cost === 'number' ? cost : { ...cost, drain: drainFrom(cost.drain) }),
+    ...costFrom(upstream, cost),
     methods: methods[i] ?? [],
     scopes: scopes && scopesByMethod(scopes, methods[i] ?? []),
     rewrite: rewrite ?? (stripped.has(placeOf({ path: `${path}/*`, upstream })) ? '/' : undefined),
     bodyLimit: sizeFrom(bodyLimit) ?? 0,
     errors: errors === 'on',
   }))
+}
+
+/** A route that is only decided is never told what its answer costs: the estimate stands. */
+function costFrom(upstream: string, cost: CompleteFile['routes'][number]['cost']) {
+  if (typeof cost === 'number') return costTerms(cost)
+  if (upstream === noUpstream) return costTerms(cost.estimate)
+  return costTerms({ ...cost, drain: drainFrom(cost.drain) })
 }
 
 function drainFrom(drain: WrittenDrain): DrainBounds | undefined {

@@ -1,7 +1,7 @@
 import { Type } from '../../../shared/schema.ts'
 import { cors, headers, keys, portal, quota, usage, via } from './settings/callers.ts'
 import { jwt } from './settings/jwt.ts'
-import { admin, notices, traces } from './settings/operators.ts'
+import { admin, decide, notices, traces } from './settings/operators.ts'
 import { bans, plans, strangers } from './settings/plans.ts'
 import { deprecations, routes } from './settings/routes.ts'
 import { optional, required, section } from './settings/setting.ts'
@@ -45,6 +45,10 @@ export const fileSchema = section({
     admin,
     'The address for operators: health and metrics, and with ADMIN_TOKEN the admin API.',
     {},
+  ),
+  decide: optional(
+    decide,
+    'The address at which a proxy asks whether a request may pass. Without it: none.',
   ),
   store: optional(store, 'The store of keys, counters and bans.', {}),
   plans: required(plans, 'The plans of keys, by name.'),

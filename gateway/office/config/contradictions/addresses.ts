@@ -40,7 +40,7 @@ export function* addressRemarks(
 }
 
 /** Whether listeners at these two hosts can't use the same port. */
-function isOneHost(one: unknown, other: unknown): boolean {
+export function isOneHost(one: unknown, other: unknown): boolean {
   if (typeof one !== 'string' || typeof other !== 'string') return false
   const hosts = [one, other].map((host) => host.toLowerCase())
   if (hosts.some((host) => host === '0.0.0.0' || host === '::')) return true

@@ -19,7 +19,7 @@ export function* certificateRemarks(file: Section, files: NamedFiles): Generator
 
 /** Ciphers of TLS 1.2 are chosen where it is spoken. */
 export function* cipherRemarks(file: Section): Generator<Remark> {
-  for (const name of ['listen', 'admin']) {
+  for (const name of ['listen', 'admin', 'decide']) {
     const { minVersion, ciphers } = section(section(file[name])['tls'])
     if (minVersion === 1.3 && ciphers !== undefined) {
       yield warning([name, 'tls', 'ciphers'], 'is for TLS 1.2, and minVersion is 1.3')
@@ -58,6 +58,7 @@ function* tlsSections(file: Section): Generator<readonly [Path, TlsFiles]> {
   }
   yield at(['listen'], file['listen'])
   yield at(['admin'], file['admin'])
+  yield at(['decide'], file['decide'])
   yield at(['store', 'redis'], section(file['store'])['redis'])
   for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
     yield at(['upstreams', name], upstream)

@@ -9,6 +9,7 @@ import { fileSchema } from '../schema.ts'
 import { addressRemarks, originRemarks, rangeRemarks } from './addresses.ts'
 import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { answerCostRemarks } from './costs.ts'
+import { decideRemarks } from './decide.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
 import { jwtRemarks } from './jwt.ts'
@@ -70,6 +71,7 @@ export function contradictionsIn(
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
     ...addressRemarks(file, written, quote, world.adminToken),
+    ...decideRemarks(file, written, quote),
     ...workerRemarks(file),
     ...planRemarks(written, Object.keys(fileSchema.properties)),
     ...digitRemarks(file, quote),

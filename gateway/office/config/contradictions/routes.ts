@@ -1,3 +1,4 @@
+import { noUpstream } from '../../../front/config/asking.ts'
 import { shapeOf } from '../../../front/http/paths.ts'
 import { nameOf } from '../check.ts'
 import { withHead } from '../../../front/http/methods.ts'
@@ -42,7 +43,8 @@ export function* routeRemarks(
 function* upstreamRemarks(file: Section, i: number, quote: Quote): Generator<Remark> {
   const names = Object.keys(section(file['upstreams']))
   const target = text(section(list(file['routes'])[i])['upstream'])
-  if (target === undefined || names.includes(target)) return
+  // Routes without an upstream are looked at in decide.ts.
+  if (target === undefined || target === noUpstream || names.includes(target)) return
   const near = nearest(target, names)
   const all = names.length > 0 ? `there are ${names.join(', ')}` : 'no upstream is configured'
   const hint = near === undefined ? all : `did you mean ${near}?`

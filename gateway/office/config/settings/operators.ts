@@ -1,3 +1,4 @@
+import { askingProxies } from '../../../front/config/asking.ts'
 import { noticeWords } from '../../../front/records/notice-types.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
@@ -43,6 +44,26 @@ export const admin = section({
     yesOrNo,
     'Whether operators may read and save this file over the admin API and the console. The file’s secrets can be read then by every token without a role. Without it: true with an embedded store and an admin.host that only this machine reaches, else false.',
   ),
+})
+
+export const decide = section({
+  host: optional(
+    text,
+    'The address to listen on for the proxy that asks. If other machines can reach it, token is needed.',
+    '127.0.0.1',
+  ),
+  port: required(port, 'The port for the proxy that asks; 0 is any free port.'),
+  for: required(
+    Type.Enum([...askingProxies], {
+      expected: askingProxies.join(', ').replace(/, (?=\w+$)/, ' or '),
+    }),
+    'The proxy that asks, which decides where it says what it asks about, and in which form it is refused.',
+  ),
+  token: optional(
+    spelled('^[!-~]{16,}$', 'a text of at least 16 letters, digits and signs, without spaces'),
+    'What the proxy sends as X-Decide-Token; whoever sends another one gets no decision.',
+  ),
+  tls: optional(listeningTls, purposeOfListeningTls),
 })
 
 export const notices = Type.Array(

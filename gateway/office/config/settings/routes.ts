@@ -114,7 +114,10 @@ export const routes = Type.Array(
       path,
       'The path of a request: exact, with {name} for any one segment, or with /* for everything below.',
     ),
-    upstream: required(text, 'The name of the upstream.'),
+    upstream: required(
+      text,
+      'The name of the upstream; none for a route that is only decided, and forwarded by the proxy that asks (decide).',
+    ),
     cost: optional(
       Type.Union([cost, answerCost], {
         expected: 'a whole number from 0 to 1000000, or { estimate: ..., from: answer }',
