@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearness, utc } from '../../gateway/front/http/page/utc.ts'
+import { clockTime, nearness, utc } from '../../gateway/front/http/page/utc.ts'
 import { endIso, endText, timeText, waitText } from '../../shared/times.ts'
 
 const now = Date.UTC(2026, 10, 25, 18, 12, 39, 400)
@@ -53,11 +53,27 @@ t.test('pages show times and how near an end is as commands do', (t) => {
   t.end()
 })
 
+t.test('on pages, a time is said as people say it', (t) => {
+  const said: readonly (readonly [afterMs: number, clock: string, near: string])[] = [
+    [-28 * minute, '17:44', '28 min ago'],
+    [-day + 1, '24 Nov, 18:12', '1 d ago'],
+    [-day, '24 Nov, 18:12', ''],
+    [6 * hour, '26 Nov, 00:12', 'in 6 h'],
+    [40 * day, '4 Jan 2027, 18:12', ''],
+  ]
+  for (const [afterMs, clock, near] of said) {
+    const iso = new Date(now + afterMs).toISOString()
+    t.equal(clockTime(iso, now), clock)
+    t.equal(nearness(iso, now), near)
+  }
+  t.end()
+})
+
 t.test(
   'on pages, what has just happened doesn’t seem to come where clocks differ a little',
   (t) => {
     for (const afterMs of [2 * second, 0, -1, -day])
-      t.equal(nearness(new Date(now + afterMs).toISOString(), now), '')
+      t.match(nearness(new Date(now + afterMs).toISOString(), now), /^(?:\d s ago|)$/)
     t.end()
   },
 )

@@ -230,7 +230,7 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const digest = one.slice(0, 17)
   const shared = [
     ...['bar.js', 'common.css', 'copy-button.js', 'format.js', 'gateway-time.js', 'html.js'],
-    ...['icon.svg', 'parts.js', 'sections.js', 'time.js', 'utc.js', 'windows.js'],
+    ...['icon.svg', 'parts.js', 'sections.js', 'time.js', 'tokens.css', 'utc.js', 'windows.js'],
   ]
   const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
   t.strictSame(

@@ -1,10 +1,12 @@
 import { html, type Child } from './html.ts'
-import { local, nearness, utc } from './utc.ts'
+import { clockTime, local, nearness, utc } from './utc.ts'
 
-/** A time, and how soon it comes if that is within a day; the reader's own time is its tooltip. */
+/** A time as people say it, and how far it is if that is within a day; whole, and in the reader's own zone, as its tooltip. */
 export function time(iso: string): Child {
   const near = nearness(iso)
-  return html`<time datetime=${iso} title=${local(iso)}>${utc(iso)}</time>${near && ` (${near})`}`
+  return html`<time datetime=${iso} title=${`${utc(iso)}, ${local(iso)}`}
+    >${clockTime(iso)}${near && `, ${near}`}</time
+  >`
 }
 
 /** The same for seconds since 1970, as headers and windows have them. */

@@ -14,11 +14,21 @@ export function local(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 }
 
-/** How soon a time comes, such as `in 4 min`; empty for one that is over or more than a day away. */
+/** A time in UTC as people say it: `13:32`, of another day `28 Nov, 13:32`, of another year `28 Nov 2025, 13:32`. */
+export function clockTime(iso: string, nowMs = gatewayNowMs()): string {
+  const now = new Date(nowMs).toISOString()
+  if (iso.slice(0, 10) === now.slice(0, 10)) return iso.slice(11, 16)
+  const month = new Date(iso).toLocaleString('en', { month: 'short', timeZone: 'UTC' })
+  const year = iso.slice(0, 4) === now.slice(0, 4) ? '' : ` ${iso.slice(0, 4)}`
+  return `${Number(iso.slice(8, 10))} ${month}${year}, ${iso.slice(11, 16)}`
+}
+
+/** How far a time is, such as `in 4 min` or `28 min ago`; empty for one that is more than a day away. */
 export function nearness(iso: string, nowMs = gatewayNowMs()): string {
   const leftMs = Date.parse(iso) - nowMs
   // If clocks differ a little, an event of just now seems to come.
-  return leftMs > toleranceMs && leftMs < dayMs ? `in ${span(leftMs)}` : ''
+  if (leftMs > toleranceMs) return leftMs < dayMs ? `in ${span(leftMs)}` : ''
+  return leftMs > -dayMs ? `${span(Math.max(0, -leftMs))} ago` : ''
 }
 
 /** A span of time in its two largest units, to the nearest minute from one on. */

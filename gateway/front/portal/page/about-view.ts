@@ -13,6 +13,7 @@ export function aboutView(info: Section, document: string): Child {
   return html`
     <ul class="about">
       ${parts.map(([name, content]) => content && html`<li>${name}: ${content}</li>`)}
+      <li>Times are in UTC</li>
     </ul>
   `
 }

@@ -8,6 +8,8 @@ type FormProps = Readonly<{
   label: string
   /** The words on the button that sends it, if they are others. */
   go?: string
+  /** Whether its button is the one of its page that is filled. */
+  isMain?: boolean | undefined
   /** The sentence about its effect, shown before it happens. */
   consequence?: string
   /** A word to type, for what can't be undone. */
@@ -29,8 +31,8 @@ export function ActionButton({ act, ...told }: Action) {
 }
 
 /** A button that opens a form, which tells what it does before it is sent. */
-export function FormDialog({ label, go = label, consequence, typed, fields, ...rest }: FormProps) {
-  const { submit, result, closed } = rest
+export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
+  const { consequence, typed, fields, submit, result, closed } = rest
   const dialog = useRef<HTMLDialogElement>(null)
   const [word, setWord] = useState('')
   const [closings, setClosings] = useState(0)
@@ -57,7 +59,7 @@ export function FormDialog({ label, go = label, consequence, typed, fields, ...r
     closed?.()
   }
   return html`
-    <button type="button" onClick=${open}>${label}</button>
+    <button type="button" class=${isMain ? 'go' : ''} onClick=${open}>${label}</button>
     <dialog ref=${dialog} aria-label=${label} onClose=${close}>
       <h2>${label}</h2>
       ${

@@ -16,15 +16,30 @@ import { Request } from './pages/request.ts'
 import { Search } from './search.ts'
 import { Shortcuts } from './shortcuts.ts'
 
-/** The pages of the menu: the place after `#/`, and the title. */
+/** The pages of the menu: the place after `#/`, the title, and the lines of its icon. */
 const menu = [
-  { place: 'now', title: 'Now', Page: Now },
-  { place: 'keys', title: 'Keys', Page: Keys },
-  { place: 'plans', title: 'Plans', Page: Plans },
-  { place: 'backends', title: 'Backends', Page: Backends },
-  { place: 'deprecations', title: 'Deprecations', Page: Deprecations },
-  { place: 'configuration', title: 'Configuration', Page: Configuration },
-  { place: 'audit', title: 'Audit log', Page: Audit },
+  { place: 'now', title: 'Now', Page: Now, icon: 'M1 8h3l2-5 4 10 2-5h3' },
+  { place: 'keys', title: 'Keys', Page: Keys, icon: 'M8 11a3 3 0 1 1-1-2l7-7M11 5l2 2' },
+  { place: 'plans', title: 'Plans', Page: Plans, icon: 'M2 14V9h3v5M7 14V5h3v9M12 14V2h3v12' },
+  {
+    place: 'backends',
+    title: 'Backends',
+    Page: Backends,
+    icon: 'M2 2h12v5H2zM2 9h12v5H2zM5 4.5h1M5 11.5h1',
+  },
+  {
+    place: 'deprecations',
+    title: 'Deprecations',
+    Page: Deprecations,
+    icon: 'M2 8a6 6 0 1 0 12 0A6 6 0 1 0 2 8M8 4v4l3 2',
+  },
+  {
+    place: 'configuration',
+    title: 'Configuration',
+    Page: Configuration,
+    icon: 'M1 4h6M11 4h4M1 12h3M8 12h7M7 2v4M11 2v4M4 10v4M8 10v4',
+  },
+  { place: 'audit', title: 'Audit log', Page: Audit, icon: 'M3 1h7l3 3v11H3zM6 7h4M6 11h4' },
 ] as const
 
 /** How often a page that is in view asks for its session: one without a request for an hour ends. */
@@ -65,6 +80,15 @@ function decoded(part: string): string {
   }
 }
 
+/** Shows a page anew each half minute, so that times that say how long ago they were stay true. */
+function useTicks(): void {
+  const [, tick] = useState(0)
+  useEffect(() => {
+    const timer = setInterval(() => tick((before) => before + 1), 30_000)
+    return () => clearInterval(timer)
+  }, [])
+}
+
 /** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
 function useSessionKeeper(): void {
   useEffect(() => {
@@ -91,9 +115,14 @@ export function House({ session }: { session: Session }) {
     // It is in the search field then.
     if (!isOpening.current) focusHeading(main.current)
     isOpening.current = false
+    // In a row that scrolls, the present page is in view.
+    document
+      .querySelector('[aria-current=page]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'center' })
     if (pageName !== 'keys') setSearch('')
   }, [pageName, id])
   useSessionKeeper()
+  useTicks()
   return html`
     <a
       class="skip"
@@ -105,31 +134,39 @@ export function House({ session }: { session: Session }) {
       }}
       >Skip to content</a
     >
-    <header class="top">
-      <a class="name" href="#/now">Tollgate</a>
-      <${Search} list=${list} />
-      <div class="who">
-        <span>${session.name} <span class="quiet">(${session.role})</span></span>
-        <${Shortcuts} />
-        <button type="button" onClick=${() => void signOut()}>Sign out</button>
+    <div class="house">
+      <header class="side">
+        <a class="name" href="#/now">Tollgate</a>
+        <nav aria-label="Pages">
+          <ul>
+            ${menu.map(
+              ({ place, title, icon }) => html`
+                <li>
+                  <a
+                    href=${`#/${place}`}
+                    aria-current=${isAt(place, pageName) ? 'page' : undefined}
+                  >
+                    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+                      <path d=${icon} />
+                    </svg>
+                    ${title}
+                  </a>
+                </li>
+              `,
+            )}
+          </ul>
+        </nav>
+        <div class="who">
+          <span>${session.name} <span class="quiet">(${session.role}), times in UTC</span></span>
+          <${Shortcuts} />
+          <button type="button" class="link" onClick=${() => void signOut()}>Sign out</button>
+        </div>
+      </header>
+      <div>
+        <${Search} list=${list} />
+        <main id="main" ref=${main}>${contentOf(pageName, id, session, pageState)}</main>
       </div>
-      <nav aria-label="Pages">
-        <ul>
-          ${menu.map(
-            (each) => html`
-              <li>
-                <a
-                  href=${`#/${each.place}`}
-                  aria-current=${isAt(each.place, pageName) ? 'page' : undefined}
-                  >${each.title}</a
-                >
-              </li>
-            `,
-          )}
-        </ul>
-      </nav>
-    </header>
-    <main id="main" ref=${main}>${contentOf(pageName, id, session, pageState)}</main>
+    </div>
   `
 }
 

@@ -7,15 +7,16 @@ import { time as timeOf } from '../../../front/http/page/time.ts'
 import { utc } from '../../../front/http/page/utc.ts'
 import type { Loaded } from './data.ts'
 
-/** A page: its heading, the command that does the same, and its content. */
-export function page(title: string, command: string | undefined, ...content: Child[]) {
+/** A page: its heading, the command that does the same, what it is there to do at the right, and its content. */
+export function page(title: string, command: string, action: Child, ...content: Child[]) {
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
   return html`
     <header class="head">
       <h1 tabindex="-1">${title}</h1>
-      ${command && html`<p class="same">CLI: <code>${command}</code></p>`}
+      <p class="same">CLI: <code>${command}</code></p>
+      ${action}
     </header>
     ${content}
   `

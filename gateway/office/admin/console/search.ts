@@ -51,25 +51,21 @@ export function Search({ list }: { list: (text: string) => void }) {
     else list(text)
   }
   return html`
-    <form
-      class="search"
-      role="search"
-      aria-busy=${isBusy}
-      onSubmit=${(event: Event) => void go(event)}
-    >
-      <label class="unseen" for="search">What did the customer send?</label>
-      <input
-        id="search"
-        ref=${field}
-        type="search"
-        autocomplete="off"
-        spellcheck=${false}
-        placeholder="Find: name, account, note, key id, X-Request-Id or token"
-      />
-      <button class="go" disabled=${isBusy}>Find</button>
-    </form>
-    ${error !== undefined && html`<div class="found">${failure({ message: error })}</div>`}
-    ${judged && html`<div class="found">${judgedJwt(judged)}</div>`}
+    <div class="find" role="search">
+      <form aria-busy=${isBusy} onSubmit=${(event: Event) => void go(event)}>
+        <label class="unseen" for="search">What did the customer send?</label>
+        <input
+          id="search"
+          ref=${field}
+          type="search"
+          autocomplete="off"
+          spellcheck=${false}
+          placeholder="Find: name, account, note, key id, X-Request-Id or token"
+        />
+        <button disabled=${isBusy}>Find</button>
+      </form>
+      ${error !== undefined && failure({ message: error })} ${judged && judgedJwt(judged)}
+    </div>
   `
 }
 

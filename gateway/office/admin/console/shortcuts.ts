@@ -45,7 +45,7 @@ export function Shortcuts() {
     setOff(!isOn)
   }
   return html`
-    <button type="button" onClick=${open}>Shortcuts</button>
+    <button type="button" class="link" onClick=${open}>Shortcuts</button>
     <dialog ref=${dialog} aria-label="Shortcuts">
       <h2>Shortcuts</h2>
       <dl class="facts">

@@ -2,7 +2,7 @@ import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
-import { left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'
+import { colourOf, left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'
 
 const height = 140
 const below = 20
@@ -79,7 +79,8 @@ function bars(days: readonly Day[], parts: readonly DayPart[], width: number): C
         return (
           to > from &&
           html`<rect
-            class=${`part-${name}`}
+            class="part"
+            style=${colourOf(name)}
             x=${left + column * wide + 0.5}
             y=${y(to)}
             width=${Math.max(1, wide - 1)}

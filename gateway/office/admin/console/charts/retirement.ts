@@ -1,7 +1,7 @@
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
-import { useWidth } from './scale.ts'
+import { colourOf, useWidth } from './scale.ts'
 
 const height = 64
 const lineY = 30
@@ -51,13 +51,14 @@ function drawing(deprecation: Deprecation, width: number, nowMs: number): Child 
     ${ends.map(
       (ms) => html`
         <line class="way-extended" x1=${x(sunsetMs ?? nowMs)} x2=${x(ms)} y1=${lineY} y2=${lineY} />
-        <circle class="way-end" cx=${x(ms)} cy=${lineY} r="4" />
+        <circle class="part" style=${colourOf('ban')} cx=${x(ms)} cy=${lineY} r="4" />
       `,
     )}
     ${brownouts.map(
       ({ from, to }) => html`
         <rect
-          class="part-minute"
+          class="part"
+          style=${colourOf('minute')}
           x=${x(Date.parse(from))}
           y=${lineY - 8}
           width=${Math.max(3, x(Date.parse(to)) - x(Date.parse(from)))}
@@ -67,8 +68,8 @@ function drawing(deprecation: Deprecation, width: number, nowMs: number): Child 
         </rect>
       `,
     )}
-    <circle class="way-start" cx=${x(sinceMs)} cy=${lineY} r="6" />
-    ${sunsetMs !== undefined && html`<rect class="part-failed" x=${x(sunsetMs) - 6} y=${lineY - 6} width="12" height="12" />`}
+    <circle class="part" style=${colourOf('answered')} cx=${x(sinceMs)} cy=${lineY} r="6" />
+    ${sunsetMs !== undefined && html`<rect class="part" style=${colourOf('failed')} x=${x(sunsetMs) - 6} y=${lineY - 6} width="12" height="12" />`}
     <line class="way-today" x1=${x(nowMs)} x2=${x(nowMs)} y1="8" y2=${lineY + 12} />
     ${label('today', x(nowMs), 10, width)}
     ${label(since.slice(0, 10), x(sinceMs), height - 6, width)}

@@ -39,12 +39,17 @@ function short(value: number): string {
   return value >= 10_000 ? `${value / 1e3}k` : count(value)
 }
 
+/** The style of a part of the traffic: its colour is the token of its name. */
+export function colourOf(name: string) {
+  return { '--part': `var(--${name})` }
+}
+
 /** The meaning of one colour, with its number. */
 export function legendItem(name: string, label: string, value: string): Child {
   return html`
     <li>
       <svg class="swatch" width="12" height="12" aria-hidden="true">
-        <rect class=${`part-${name}`} width="12" height="12" rx="3" />
+        <rect class="part" style=${colourOf(name)} width="12" height="12" rx="3" />
       </svg>
       <span>${label}</span>
       <b>${value}</b>

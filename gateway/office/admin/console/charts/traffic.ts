@@ -3,6 +3,7 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/snapshot.ts'
 import { failedOf, marks, partsOf, percent, refusedOf } from './outcomes.ts'
+import { colourOf } from './scale.ts'
 import { shapes, OverTime, type Column, type Figures, type Look } from './over-time.ts'
 
 /** Lines go on over so many columns without requests. */
@@ -25,7 +26,7 @@ export function Traffic({ figures }: { figures: Figures }) {
           const wide = short(x(1) - x(0) - 1)
           return from === to ? '' : `M${short(x(column))} ${from}h${wide}V${to}h-${wide}z`
         }
-        return html`<path class=${`part-${name}`} d=${columns.map(bar).join('')} />`
+        return html`<path class="part" style=${colourOf(name)} d=${columns.map(bar).join('')} />`
       }),
   }
   return html`<${OverTime} figures=${figures} look=${look} />`
@@ -35,9 +36,13 @@ type LatencyProps = Readonly<{ figures: Figures; title: string; of: 'own' | 'ups
 
 /** The times within which half and 99 % of the requests were; a line across is the mark that p99 has been over. */
 export function Latency({ figures, title, of }: LatencyProps) {
-  const parts = (['p50', 'p99'] as const).map((name) => ({
-    ...{ name, label: name },
-    countOf: (sums: SumsView) => sums[of]?.[name] ?? 0,
+  const shown = [
+    ['p50', 'answered'],
+    ['p99', 'day'],
+  ] as const
+  const parts = shown.map(([label, name]) => ({
+    ...{ name, label },
+    countOf: (sums: SumsView) => sums[of]?.[label] ?? 0,
   }))
   const texts = parts.map(({ label, countOf }) => `${label} ${countOf(figures.sums)} ms`)
   const look: Look = {
@@ -63,7 +68,7 @@ export function Latency({ figures, title, of }: LatencyProps) {
           html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />
             <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>threshold</text>`
         }
-        ${parts.map(({ name }, part) => html`<path class=${`line part-${name}`} d=${line(part)} />`)}
+        ${parts.map(({ name }, part) => html`<path class="line" style=${colourOf(name)} d=${line(part)} />`)}
       `
     },
   }

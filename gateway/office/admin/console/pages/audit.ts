@@ -22,6 +22,7 @@ export function Audit() {
   return page(
     'Audit log',
     `tollgate audit${key === '' ? '' : ` --key ${key}`}`,
+    null,
     html`
       <form class="tools" onSubmit=${apply}>
         <label>Key <input name="key" placeholder="its id or name" autocomplete="off" /></label>

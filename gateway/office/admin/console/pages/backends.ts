@@ -19,6 +19,7 @@ export function Backends({ session, migration }: Props) {
   return page(
     'Backends',
     'tollgate upstream list · tollgate upstream check|compare URL · tollgate upstream swap status',
+    null,
     html`<${Swaps} session=${session} />`,
     aged(upstreams, (all) => {
       const names = Object.entries(all)

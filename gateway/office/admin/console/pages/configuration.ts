@@ -19,6 +19,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
   return page(
     'Configuration',
     'tollgate config running · tollgate gateways · tollgate config save FILE --over HASH',
+    null,
     aged(
       config,
       ({ file, hash, loadedAt, mistakes, more, warnings, saving, unsavable }) => html`

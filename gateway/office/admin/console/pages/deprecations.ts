@@ -19,6 +19,7 @@ export function Deprecations({ session }: { session: Session }) {
   return page(
     'Deprecations',
     'tollgate deprecations report --csv',
+    null,
     aged(config, ({ config: settings }) => {
       const all = settings.deprecations
       if (all.length === 0) return nothingYet()

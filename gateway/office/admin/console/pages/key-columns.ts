@@ -1,5 +1,3 @@
-import { local } from '../../../../front/http/page/utc.ts'
-import { ago } from '../times.ts'
 import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -33,10 +31,7 @@ const lastColumns: readonly Column<KeyOnPage>[] = [
   numeric('Refused today', ({ refusedToday }) => (refusedToday ? count(refusedToday) : '')),
   {
     name: 'Last used',
-    cell: ({ lastUsedAt }) =>
-      lastUsedAt
-        ? html`<time datetime=${lastUsedAt} title=${local(lastUsedAt)}>${ago(lastUsedAt)}</time>`
-        : html`<span class="quiet">never</span>`,
+    cell: ({ lastUsedAt }) => time(lastUsedAt, 'never'),
   },
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]

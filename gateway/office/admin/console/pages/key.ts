@@ -12,7 +12,6 @@ import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './key-actions.ts'
 import { Lines, usageOf } from './key-history.ts'
-import { ago } from '../times.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 
@@ -30,6 +29,7 @@ export function Key({ id, session }: { id: string; session: Session }) {
   return page(
     key.data?.name ?? 'Key',
     `tollgate explain ${id}`,
+    key.data && html`<${Actions} details=${key.data} session=${session} done=${again} />`,
     aged(
       timeline,
       ({ sentence }) => html`
@@ -40,9 +40,7 @@ export function Key({ id, session }: { id: string; session: Session }) {
     aged(
       key,
       (details) => html`
-        ${windowsOf(details)}
-        <${Actions} details=${details} session=${session} done=${again} />
-        ${factsOf(details)}
+        ${windowsOf(details)} ${factsOf(details)}
         ${details.account !== undefined && !details.test && html`<${Sharing} account=${details.account} id=${id} />`}
       `,
     ),
@@ -118,10 +116,11 @@ function factsOf(details: KeyDetails): Child {
     ['Note', note],
     ['Created', time(createdAt)],
     ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
-    ['Token last used', lastUsedAt ? html`${ago(lastUsedAt)} (${time(lastUsedAt)})` : 'never'],
+    ['Token last used', time(lastUsedAt, 'never')],
     [
       'Old token',
-      oldToken && html`works until ${time(oldToken.until)}; last used ${ago(oldToken.lastUsedAt)}`,
+      oldToken &&
+        html`works until ${time(oldToken.until)}; last used ${time(oldToken.lastUsedAt, 'never')}`,
     ],
   ])
 }

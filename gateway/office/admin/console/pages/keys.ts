@@ -70,12 +70,12 @@ export function Keys({ session, search, list }: Props) {
   return page(
     'Keys',
     'tollgate keys list --sort use · tollgate explain ID',
+    session.role === 'all' && html`<${MakeKey} made=${keys.reload} isMain />`,
     html`
       <div class="tools">
         ${filter('State', 'state', states)}
         ${filter('Plan', 'plan', [['', 'all'], ...plans.map(({ name }) => [name, name] as const)])}
         ${filter('Sort', 'sort', orders)}
-        ${session.role === 'all' && html`<${MakeKey} made=${keys.reload} />`}
         ${
           search !== '' &&
           html`<p class="chip">

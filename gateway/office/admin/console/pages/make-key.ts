@@ -12,7 +12,7 @@ import type { RotatedKey } from '../../../operations/keys/rotate.ts'
 import { KeyFields, settingsIn } from './key-fields.ts'
 
 /** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
-export function MakeKey({ made }: { made: () => void }) {
+export function MakeKey({ made, isMain }: { made: () => void; isMain?: boolean }) {
   const config = useData<RunningConfig>('/admin/config')
   const [key, setKey] = useState<MadeKey>()
   const create = async (form: FormData): Promise<void> => {
@@ -24,7 +24,7 @@ export function MakeKey({ made }: { made: () => void }) {
   }
   return html`<${FormDialog}
     label="Create key"
-    go="Create key"
+    isMain=${isMain}
     fields=${html`<${KeyFields} plans=${config.data ? plansIn(config.data.config) : []} />`}
     submit=${create}
     result=${

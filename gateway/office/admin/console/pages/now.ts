@@ -30,6 +30,7 @@ export function Now({ plan, session }: { plan?: string; session: Session }) {
   return page(
     'Now',
     'tollgate now',
+    null,
     html`
       <div class="tools">
         <${Choice}

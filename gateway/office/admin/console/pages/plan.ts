@@ -32,6 +32,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
   return page(
     `Plan ${name}`,
     `tollgate plans demand ${name} · tollgate plans preview ${name} --per-minute N`,
+    null,
     aged(demand, (data) => {
       const { now, curves, byDay, quotas } = data
       if (typeof now === 'string') {

@@ -32,6 +32,7 @@ export function Plans({ session }: { session: Session }) {
   return page(
     'Plans',
     'tollgate plans list',
+    null,
     aged(today, (plans) =>
       plans
         .filter(({ limits }) => limits === null)

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { colourOf } from '../charts/scale.ts'
 import { keyLink, numeric, table, type Column } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
@@ -28,8 +29,8 @@ export function refusedKeys({ refusedKeys: all }: Snapshot, plan: string | undef
           'A minute',
           (row: RefusedKeyFigures) => html`
             <span
-              class=${`share part-${row.window ?? 'other'}`}
-              style=${{ width: `${(longestBar * row.count) / most}rem` }}
+              class="share part"
+              style=${{ ...colourOf(row.window ?? 'other'), width: `${(longestBar * row.count) / most}rem` }}
             ></span>
             ${count(row.count)}
           `,

@@ -18,6 +18,7 @@ export function Request({ id, session }: { id: string; session: Session }) {
   return page(
     'Request',
     `tollgate explain ${id}`,
+    null,
     aged(refusals, ({ answers, gateways: { asked, answered }, stored }) => {
       const [newest, ...others] = answers
       if (!newest) return null
