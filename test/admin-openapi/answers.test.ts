@@ -97,6 +97,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     for (const path of [
       `/admin/keys/${id}`,
       `/admin/requests/${id}`,
+      `/admin/quota/${id}`,
       `/admin/keys/${id}/timeline`,
     ]) {
       t.equal((await ask('GET', path)).status, 200, path)
@@ -273,14 +274,18 @@ async function askEvents(t: Test, url: string): Promise<Answer> {
 /** A key that has done what can be told of: it was let in, and refused. */
 async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   const { key: one, headers } = await key({
-    ...{ limits: { ...manyOfOptional, perMinute: 1, perDay: 9 }, account: 'extended', test: true },
+    ...{
+      limits: { ...manyOfOptional, perMinute: 1, perDay: 9, atOnce: 5 },
+      account: 'extended',
+      test: true,
+    },
   })
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)
   const untilMs = Date.now() + 3_600_000
   const ends = { plan: untilMs, limits: untilMs }
-  const limits = { ...manyOfOptional, perMinute: 2, perDay: 8 }
+  const limits = { ...manyOfOptional, perMinute: 2, perDay: 8, atOnce: 'unlimited' as const }
   await desk.edit(one.id, desk.changing({ plan: 'pro', limits }, ends))
   return one.id
 }
@@ -288,7 +293,12 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
 /** Keys that were refused by an operation of their plan, by their cap, for want of a scope, and beside one under way. */
 async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[]> {
   const made = [
-    await key({ plan: 'parts', account: 'parted', cap: byLimit(() => 9), name: 'Operation' }),
+    await key({
+      plan: 'parts',
+      account: 'parted',
+      cap: { ...byLimit(() => 9), atOnce: 9 },
+      name: 'Operation',
+    }),
     await key({ plan: 'parts', account: 'capped', cap: byLimit(() => 1), name: 'Cap' }),
   ]
   for (const { headers, key: one } of made) {
@@ -300,7 +310,7 @@ async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[
   await call('GET', '/v1/scoped', undefined, { ...scoped.headers, 'x-request-id': scoped.key.id })
   const once = await key({ plan: 'once', name: 'Once', account: 'crowded' })
   // The request of another gateway.
-  const told = { by: 'other', number: 1, settled: 0, held: new Map([['', 1]]) }
+  const told = { by: 'other', number: 1, settled: 0, held: new Map(['', 'op:one', 'cap:x'].map((part) => [part, 1])) }
   await app.front.stores.quota.tellPlaces([{ quota: 'account:crowded', told }])
   await call('GET', '/v1/pets', undefined, { ...once.headers, 'x-request-id': once.key.id })
   await app.front.flushCounts()

@@ -73,12 +73,12 @@ store:
   timeout: 70ms
   whenUnreachable: deny
 plans:
-  free: { ${limitsOf(7)}, shadow: { ${limitsOf(5)} }, bans: off, methods: [ GET, M-SEARCH ] }
+  free: { ${limitsOf(7)}, atOnce: { limit: 7, linger: 2s }, shadow: { ${limitsOf(5)} }, bans: off, methods: [ GET, M-SEARCH ] }
   dear:
     limits: custom
     bans: off
     paths: [ /v1/*, '/v1/{a}' ]
-    operations: { exports: { methods: [ GET ], paths: [ /v1/x ], ${limitsOf(3)} } }
+    operations: { exports: { methods: [ GET ], paths: [ /v1/x ], ${limitsOf(3)}, atOnce: { limit: 1, linger: 2s } } }
   metered:
     perMinute: 7
     perDay: { limit: 7, beyond: meter, upTo: 300% }

@@ -196,7 +196,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
 
   trailed(trailers: IncomingHttpHeaders): void {
     this.record.isWhole = true
-    this.record.leavePlace()
+    if (this.record.place) this.record.leavePlace()
     if (!this.forwarding.route.answerCost) return
     this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }

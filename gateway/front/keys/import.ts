@@ -1,8 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
-import { byLimit } from '../../../shared/windows.ts'
-import { isUpTo, type LimitSetting } from '../limits/limit-settings.ts'
+import { isUpTo, limitSettings, type LimitSetting } from '../limits/limit-settings.ts'
 import type { Plan } from '../limits/plan.ts'
 import { firstNames } from '../records/audit-store.ts'
 import type { KeyStore } from './store.ts'
@@ -107,7 +106,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     plan: textOf('plan'),
     account: textOf('account'),
     test: testFrom(textOf('test')),
-    limits: byLimit((window) => limitOf(window.limit, textOf(window.limit))),
+    limits: Object.fromEntries(limitSettings.map((name) => [name, limitOf(name, textOf(name))])),
     expiresAtMs: expires === undefined ? undefined : (instantFrom(expires) ?? NaN),
     note: textOf('note'),
     reference: textOf('reference'),

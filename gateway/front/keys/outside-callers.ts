@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Reason } from '../../../shared/refusal.ts'
-import { limitNames } from '../../../shared/windows.ts'
+import { limitSettings } from '../limits/limit-settings.ts'
 import type { Caller } from './caller.ts'
 import type { KeyDirectory } from './directory.ts'
 import type { QuotaStore } from '../limits/store.ts'
@@ -168,7 +168,7 @@ function saysTheSame(one: Key, other: Key): boolean {
   return (
     one.plan === other.plan &&
     one.account === other.account &&
-    limitNames.every((name) => one.outsideLimits?.[name] === other.outsideLimits?.[name])
+    limitSettings.every((name) => one.outsideLimits?.[name] === other.outsideLimits?.[name])
   )
 }
 

@@ -122,10 +122,7 @@ const isOwnCaller = checkerOf(
     account: text,
     name: text,
     limits: Type.Optional(
-      Type.Object(
-        byLimit(() => limit),
-        { additionalProperties: false },
-      ),
+      Type.Object({ ...byLimit(() => limit), atOnce: limit }, { additionalProperties: false }),
     ),
     scopes: Type.Optional(Type.Array(Type.String())),
   }),

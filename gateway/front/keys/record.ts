@@ -11,7 +11,10 @@ const metered = Type.Object({
   upTo: Type.String({ pattern: upToPattern }),
 })
 const limit = Type.Optional(Type.Union([points, Type.Literal('unlimited'), metered]))
-const limits = byLimit(() => limit)
+const limits = {
+  ...byLimit(() => limit),
+  atOnce: Type.Optional(Type.Union([points, Type.Literal('unlimited')])),
+}
 const texts = Type.Optional(Type.Array(Type.String()))
 
 /** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */

@@ -1,5 +1,5 @@
 import { withCommas } from '../../../shared/commas.ts'
-import { limitNames } from '../../../shared/windows.ts'
+import { limitSettings } from '../limits/limit-settings.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { KeyMistake } from './mistake.ts'
 
@@ -18,7 +18,7 @@ const longestLine = 1_000_000
 /** The columns of a new key's settings. */
 export const settingColumns = [
   ...['plan', 'name', 'account'],
-  ...limitNames,
+  ...limitSettings,
   ...['expires', 'note', 'test', 'reference', 'scopes', 'origins'],
 ]
 

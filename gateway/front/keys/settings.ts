@@ -3,8 +3,15 @@ import { requireOrigins } from './origins.ts'
 import { requireScopes } from './scopes.ts'
 import { Ranges } from '../http/address.ts'
 import { effectiveLimits, type Plan } from '../limits/plan.ts'
-import { hasLimits, mostLimit, type LimitSettings } from '../limits/limit-settings.ts'
-import { byLimit, longWindows, windows } from '../../../shared/windows.ts'
+import { withCommas } from '../../../shared/commas.ts'
+import {
+  hasLimits,
+  mergedLimits,
+  mostAtOnce,
+  mostLimit,
+  type LimitSettings,
+} from '../limits/limit-settings.ts'
+import { longWindows, windows } from '../../../shared/windows.ts'
 import type { Cap, Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
@@ -44,7 +51,7 @@ const requiredWindows = windows
 /** Settings whose missing ones are those of others; of the limits, each by itself. */
 export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
   const named = Object.entries(settings).filter(([, value]) => value !== undefined)
-  const limits = byLimit(({ limit }) => settings.limits?.[limit] ?? others.limits?.[limit])
+  const limits = mergedLimits(settings.limits, others.limits)
   return { ...others, ...Object.fromEntries(named), limits }
 }
 
@@ -123,6 +130,11 @@ function requireLimits(
 }
 
 function requireNumbers(own: LimitSettings | undefined): void {
+  const { atOnce } = own ?? {}
+  if (typeof atOnce === 'number' && !isPlaces(atOnce)) {
+    const most = withCommas(mostAtOnce)
+    throw new KeyMistake(`atOnce must be 1 to ${most}, or "unlimited", got ${atOnce}`)
+  }
   for (const window of windows) {
     const setting = own?.[window.limit]
     if (setting === undefined || setting === 'unlimited') continue
@@ -139,6 +151,10 @@ function requireNumbers(own: LimitSettings | undefined): void {
       throw new KeyMistake(`${window.limit} can’t be metered: only a day and a month can`)
     }
   }
+}
+
+function isPlaces(count: number): boolean {
+  return Number.isSafeInteger(count) && count >= 1 && count <= mostAtOnce
 }
 
 /** The mistake of a limit that isn't a number, or isn't one that counts. */
@@ -164,7 +180,7 @@ export function changedCap(
   { cap, account }: Pick<KeySettings, 'cap' | 'account'>,
   nowMs: number,
 ): Cap | undefined {
-  const limits = byLimit(({ limit }) => cap?.[limit])
+  const limits = mergedLimits(cap)
   if (!hasLimits(limits)) return undefined
   const goesOn = before.cap && before.account === account
   return { ...limits, sinceMs: goesOn ? before.cap.sinceMs : nowMs }

@@ -1,6 +1,5 @@
 import { timeText } from '../../../shared/times.ts'
-import { byLimit } from '../../../shared/windows.ts'
-import type { LimitSettings } from '../limits/limit-settings.ts'
+import { mergedLimits, type LimitSettings } from '../limits/limit-settings.ts'
 import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { changedCap, type KeySettings } from './settings.ts'
@@ -40,7 +39,7 @@ export function lastingLimits({
   limits,
   outsideLimits,
 }: Pick<Key, 'limits' | 'outsideLimits'>): LimitSettings | undefined {
-  return outsideLimits ? byLimit(({ limit }) => limits?.[limit] ?? outsideLimits[limit]) : limits
+  return outsideLimits ? mergedLimits(limits, outsideLimits) : limits
 }
 
 /** The plan and the limits of a key that end by themselves, while they last. */

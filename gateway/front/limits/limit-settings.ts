@@ -16,6 +16,17 @@ export type AtOnceSetting =
 /** The names of all limits: those of windows, and that of requests under way. */
 export const limitSettings = [...limitNames, 'atOnce'] as const
 
+/** The limits of one, and where it says nothing, those of another. */
+export function mergedLimits(one: LimitSettings | undefined, other?: LimitSettings): LimitSettings {
+  return Object.fromEntries(limitSettings.map((name) => [name, one?.[name] ?? other?.[name]]))
+}
+
+/** How many requests may be under way, in words: 3 at once. */
+export function atOnceInWords(setting: AtOnceSetting): string {
+  const count = typeof setting === 'object' ? setting.limit : setting
+  return `${typeof count === 'number' ? withCommas(count) : count} at once`
+}
+
 /** The most that may be limited. */
 export const mostAtOnce = 100_000
 
@@ -64,8 +75,9 @@ export function includedFrom(settings: LimitSettings): Included | undefined {
 }
 
 /** A limit as commands write it, such as `100000..300%`. */
-export function limitText(setting: LimitSetting): string {
-  return typeof setting === 'object' ? `${setting.limit}..${setting.upTo}` : String(setting)
+export function limitText(setting: LimitSetting | AtOnceSetting): string {
+  if (typeof setting !== 'object') return String(setting)
+  return 'upTo' in setting ? `${setting.limit}..${setting.upTo}` : String(setting.limit)
 }
 
 /** The same in words, such as `1,000`, `unlimited` or `300 included, metered up to 900`. */
@@ -90,7 +102,8 @@ export function limitsFrom(settings: LimitSettings): Limits {
 
 /** Limits of windows, and how many requests may be under way. */
 export function withAtOnce(limits: Limits, setting: AtOnceSetting | undefined): Limits {
-  if (setting === undefined || setting === 'unlimited') return limits
+  if (setting === undefined) return limits
+  if (setting === 'unlimited') return { ...limits, atOnce: undefined, lingerMs: undefined }
   if (typeof setting === 'number') return { ...limits, atOnce: setting }
   return { ...limits, atOnce: setting.limit, lingerMs: durationFrom(setting.linger ?? '0s') }
 }

@@ -63,15 +63,20 @@ export function recordedWith(...all: readonly (Limits | undefined)[]): readonly 
 
 /** Limits as pages and answers show them: `null` is unlimited, and of an optional window left out. */
 export type LimitsView = Readonly<
-  Record<LimitNameOf<RequiredName>, number | null> & { [Name in LimitName]?: number | null }
+  Record<LimitNameOf<RequiredName>, number | null> & { [Name in LimitName]?: number | null } & {
+    atOnce?: number
+  }
 >
 
 export function limitsView(limits: Limits): LimitsView {
   const shown = windows.filter((window) => window.isRequired || isLimited(limits, window))
-  return Object.fromEntries(
-    shown.map((window) => [
-      window.limit,
-      isLimited(limits, window) ? limitOf(limits, window) : null,
-    ]),
-  ) as LimitsView
+  const ofWindows = shown.map((window) => [
+    window.limit,
+    isLimited(limits, window) ? limitOf(limits, window) : null,
+  ])
+  const { atOnce } = limits
+  return {
+    ...Object.fromEntries(ofWindows),
+    ...(atOnce !== undefined && { atOnce }),
+  } as LimitsView
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { later, type Clock, type Later } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
+import { GoneGateways, type GoneOf } from './gone-gateways.ts'
 import { hold, namesOf, OfQuota, Place, settledIn } from './place.ts'
+import { PlaceReports } from './place-reports.ts'
 import { nameOfPart, type LimitedPart, type PlaceAsk, type PlaceState } from './places.ts'
 import type { Decision } from './step.ts'
 import type { PlaceReport } from './store.ts'
@@ -10,17 +12,11 @@ import type { PlaceReport } from './store.ts'
 const lookMs = 1_000
 const silenceMs = 3_000
 
-/** How long a store must have been there before those who aren't in its fleet are gone: all of it has told of itself by then. */
-const calmMs = 5_000
-
 /** The time after which all places are told anew: a store keeps them for longer. */
 const anewMs = 3_600_000
 
 /** The least number of quotas of which a gateway remembers that it had requests under way. */
 const mostLately = 10_000
-
-/** The most gateways that a question names as gone. */
-const mostGone = 16
 
 /** The most requests that a refusal names. */
 const mostNamed = 10
@@ -28,8 +24,7 @@ const mostNamed = 10
 export type OwnPlacesOptions = Readonly<{
   /** Tells the store of places that were given back. */
   tell: (reports: readonly PlaceReport[]) => Promise<void>
-  /** Which of some gateways the fleet holds for gone; it may look, and is asked at most once a second. */
-  goneOf: ((gateways: readonly string[]) => Promise<readonly string[]>) | undefined
+  goneOf: GoneOf | undefined
   ticks: Clock
   by?: string | undefined
   wait?: Later | undefined
@@ -47,32 +42,28 @@ export type OpenQuestion = Readonly<{
  * by a report in the turn of the loop in which an answer has ended.
  */
 export class OwnPlaces {
-  readonly #options: OwnPlacesOptions
+  readonly #ticks: Clock
   readonly #by: string
   readonly #wait: Later
   readonly #quotas = new Map<string, OfQuota>()
   /** The parts in which requests were under way lately: a store that has lost writes may have them still. */
   readonly #lately = new BoundedMap<Set<string>>(mostLately)
-  /** Those with parts of which the store has to be told. */
-  readonly #untold = new Set<OfQuota>()
-  #gone: readonly string[] = []
-  #goneUntilTicks = -Infinity
+  readonly #reports: PlaceReports
+  readonly #gone: GoneGateways
   #number = 0
-  #isTelling = false
-  #isWaiting = false
   #lookedAtTicks = 0
   #toldAnewAtTicks: number
-  #askedForGoneAtTicks = -Infinity
-  #calmSinceTicks: number
   #endLook: (() => void) | undefined
-  #endWait: (() => void) | undefined
 
-  constructor(options: OwnPlacesOptions) {
-    this.#options = options
-    this.#by = options.by ?? randomUUID()
-    this.#wait = options.wait ?? later
-    this.#calmSinceTicks = options.ticks()
-    this.#toldAnewAtTicks = options.ticks()
+  constructor({ tell, goneOf, ticks, by = randomUUID(), wait = later }: OwnPlacesOptions) {
+    this.#ticks = ticks
+    this.#by = by
+    this.#wait = wait
+    this.#gone = new GoneGateways(goneOf, ticks)
+    this.#reports = new PlaceReports({
+      ...{ tell, by, wait, next: () => ++this.#number, told: (own) => this.#forgetIfOver(own) },
+    })
+    this.#toldAnewAtTicks = ticks()
   }
 
   /** Begins a question for a place in each of some parts. */
@@ -87,7 +78,7 @@ export class OwnPlaces {
       held.set(name, own.held.get(name) ?? 0)
     }
     if (!this.#endLook) this.#lookSoon()
-    const gone = this.#options.ticks() < this.#goneUntilTicks ? this.#gone : []
+    const { named: gone } = this.#gone
     return { quota, parts, ask: { by: this.#by, number, settled, held, gone } }
   }
 
@@ -104,7 +95,7 @@ export class OwnPlaces {
 
   /** Ends a question of which it isn't known whether the store has answered it: its place is given back. */
   giveUp(question: OpenQuestion): void {
-    this.#note(this.#of(question.quota), namesOf(question.parts))
+    this.#reports.note(this.#of(question.quota), namesOf(question.parts))
     this.end(question, false)
   }
 
@@ -113,7 +104,7 @@ export class OwnPlaces {
     const own = this.#of(quota)
     const names = namesOf(parts)
     hold(own, names)
-    this.#note(own, names)
+    this.#reports.note(own, names)
     if (!this.#endLook) this.#lookSoon()
     return this.#placeIn(own, parts)
   }
@@ -146,20 +137,9 @@ export class OwnPlaces {
     return counts
   }
 
-  /** Hears whose requests leave no room, and looks whether those gateways are gone. */
+  /** Hears whose requests leave no room. */
   hear(holders: readonly string[] | undefined): void {
-    const { goneOf, ticks } = this.#options
-    const others = holders?.filter((holder) => holder !== this.#by)
-    if (!goneOf || !others || others.length === 0) return
-    if (ticks() - this.#askedForGoneAtTicks < lookMs) return
-    if (ticks() - this.#calmSinceTicks < calmMs) return
-    this.#askedForGoneAtTicks = ticks()
-    const note = (gone: readonly string[]): void => {
-      this.#gone = gone.slice(0, mostGone)
-      // One that wakes tells its places anew, and must not be named any more.
-      this.#goneUntilTicks = ticks() + lookMs
-    }
-    goneOf(others).then(note, () => undefined)
+    this.#gone.hear(holders?.filter((holder) => holder !== this.#by) ?? [])
   }
 
   /** Tells all places anew with the next look. */
@@ -170,19 +150,20 @@ export class OwnPlaces {
 
   /** The store was connected to anew: it may have lost places, and who is in the fleet. */
   reconnected(): void {
-    this.#calmSinceTicks = this.#options.ticks()
+    this.#gone.reconnected()
     this.tellAnewSoon()
   }
 
   /** Tells the store all places anew: it may have lost them, or an operator has freed them. */
   tellAnew(): void {
-    this.#toldAnewAtTicks = this.#options.ticks()
-    for (const [quota, names] of this.#lately.entries()) this.#note(this.#of(quota), [...names])
+    this.#toldAnewAtTicks = this.#ticks()
+    for (const [quota, names] of this.#lately.entries())
+      this.#reports.note(this.#of(quota), [...names])
   }
 
   close(): void {
     this.#endLook?.()
-    this.#endWait?.()
+    this.#reports.close()
   }
 
   #of(quota: string): OfQuota {
@@ -211,15 +192,7 @@ export class OwnPlaces {
       if (left > 0) own.held.set(name, left)
       else own.held.delete(name)
     }
-    this.#note(own, names)
-  }
-
-  /** Notes parts of which the store is told at the end of this turn of the loop. */
-  #note(own: OfQuota, names: readonly string[]): void {
-    for (const name of names) own.untold.add(name)
-    if (own.untold.size === 0) return
-    this.#untold.add(own)
-    this.#tellSoon()
+    this.#reports.note(own, names)
   }
 
   /** Counts the places of questions that have no open one before them any more. */
@@ -237,53 +210,15 @@ export class OwnPlaces {
     if (own.isOver) this.#quotas.delete(own.quota)
   }
 
-  /** Tells the store at the end of this turn of the loop, all in one call. */
-  #tellSoon(): void {
-    if (this.#isWaiting || this.#isTelling) return
-    this.#isWaiting = true
-    this.#endWait = this.#wait(() => {
-      this.#isWaiting = false
-      void this.#tell()
-    }, 0)
-  }
-
-  async #tell(): Promise<void> {
-    const untold = [...this.#untold].map((own) => [own, [...own.untold]] as const)
-    if (untold.length === 0) return
-    this.#untold.clear()
-    const reports = untold.map(([own, names]): PlaceReport => {
-      const number = ++this.#number
-      const held = new Map(names.map((name) => [name, own.held.get(name) ?? 0]))
-      own.untold.clear()
-      own.isBeingTold = true
-      const settled = settledIn(own, number)
-      return { quota: own.quota, told: { by: this.#by, number, settled, held } }
-    })
-    this.#isTelling = true
-    const isTold = await this.#options.tell(reports).then(
-      () => true,
-      () => false,
-    )
-    this.#isTelling = false
-    for (const [own, names] of untold) {
-      own.isBeingTold = false
-      if (isTold) this.#forgetIfOver(own)
-      else for (const name of names) own.untold.add(name)
-      if (own.untold.size > 0) this.#untold.add(own)
-    }
-    // Otherwise the next look tells them again.
-    if (isTold && this.#untold.size > 0) this.#tellSoon()
-  }
-
   /** Looks again and again, while there are places, whether something has to be told again. */
   #lookSoon(): void {
-    this.#lookedAtTicks = this.#options.ticks()
+    this.#lookedAtTicks = this.#ticks()
     this.#endLook = this.#wait(() => {
       this.#endLook = undefined
-      const ticks = this.#options.ticks()
+      const ticks = this.#ticks()
       if (ticks - this.#lookedAtTicks > silenceMs || ticks - this.#toldAnewAtTicks > anewMs) {
         this.tellAnew()
-      } else this.#tellSoon()
+      } else this.#reports.tellSoon()
       if (this.#quotas.size > 0) this.#lookSoon()
     }, lookMs)
   }

@@ -73,5 +73,5 @@ export function effectiveLimits(plan: Plan, own: LimitSettings = {}): Limits | u
     (window) => limitFrom(own[window.limit]) ?? (base ? limitOf(base, window) : Infinity),
   )
   const { atOnce, lingerMs } = base ?? {}
-  return own.atOnce === undefined ? { ...limits, atOnce, lingerMs } : withAtOnce(limits, own.atOnce)
+  return withAtOnce({ ...limits, atOnce, lingerMs }, own.atOnce)
 }

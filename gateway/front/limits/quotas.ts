@@ -4,22 +4,17 @@ import { StoreUnavailable } from '../../../shared/store-errors.ts'
 import { Adjustments, type Adjusted } from './adjustments.ts'
 import type { Ban, QuotaStore } from './store.ts'
 import { CachedRefusals, type Asker, type DecisiveTerms, type Now } from './cached-refusals.ts'
-import {
-  areLater,
-  areRunning,
-  newCounters,
-  unanswered,
-  usedOf,
-  type Adjustment,
-} from './counters.ts'
+import { areLater, unanswered, type Adjustment } from './counters.ts'
+import { crowdedHere, fullAlone, placed } from './crowded-here.ts'
+import type { GoneOf } from './gone-gateways.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
 import { remembered, takeOver, type LastSeen } from './last-seen.ts'
 import { countersByPart } from './parts.ts'
 import type { Numbered } from './quota-state.ts'
-import { limitsIn, longestFull, neededBy, type CacheSlot, type Decision } from './step.ts'
-import { OwnPlaces, type OpenQuestion } from './own-places.ts'
-import { crowded, lookAtPlaces, partsWithPlaces, type LimitedPart } from './places.ts'
+import type { CacheSlot, Decision } from './step.ts'
+import { OwnPlaces } from './own-places.ts'
+import { lookAtPlaces, partsWithPlaces, type LimitedPart } from './places.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
 const capacity = 100_000
@@ -41,7 +36,7 @@ export type QuotasOptions = Readonly<{
   banned?: (ban: Ban) => void
   /** The id by which the store knows whose requests are under way, and which of some gateways the fleet holds for gone. */
   gateway?: string
-  goneOf?: (gateways: readonly string[]) => Promise<readonly string[]>
+  goneOf?: GoneOf | undefined
   /** A monotonic clock in milliseconds; tests pass one that they move. */
   ticks?: Clock
   /** Decides during outages; a simulation passes one that it looks into. */
@@ -140,14 +135,15 @@ export class Quotas {
     cost: number,
     slot?: CacheSlot,
   ): Decision | Promise<Decision> {
-    const limited = terms.hasPlaces ? partsWithPlaces(terms.limits, terms.parts) : undefined
+    const withPlaces = terms.hasPlaces ? partsWithPlaces(terms.limits, terms.parts) : []
+    const limited = withPlaces.length > 0 ? withPlaces : undefined
     if (this.#store.isLocal) return this.#decideHere(asker, terms, cost, slot, limited)
     return (
       this.#cachedRefusals.forBan(asker, cost, this.#now) ??
       // During an outage a full window isn't final: the offline limiter decides by its own counters.
       (this.isReachable
         ? (this.#cachedRefusals.forFullWindow(asker, terms, cost, this.#now) ??
-          (limited && this.#crowdedHere(asker, terms, cost, limited)))
+          (limited && this.#crowdedHere(asker.quota, limited, terms, cost)))
         : undefined) ??
       this.#decideElsewhere(asker, terms, cost, limited)
     )
@@ -236,7 +232,7 @@ export class Quotas {
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
     const { limits, included, bans, least, countsBrief, parts } = terms
-    const question = this.#begin(quota, limited)
+    const question = limited && this.#places.begin(quota, limited)
     const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     try {
       const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot, place }
@@ -244,8 +240,8 @@ export class Quotas {
       if (!this.isReachable) this.#setFailing('decision', undefined)
       if (!question) return decision
       return decision instanceof Promise
-        ? decision.then((decided) => this.#placed(decided, question))
-        : this.#placed(decision, question)
+        ? decision.then((decided) => placed(this.#places, decided, question))
+        : placed(this.#places, decision, question)
     } catch (error) {
       if (question) this.#places.giveUp(question)
       this.#setFailing('decision', asError(error))
@@ -253,41 +249,14 @@ export class Quotas {
     }
   }
 
-  /** Begins a question for a place in each of some parts; `undefined` if there are none. */
-  #begin(quota: string, limited: readonly LimitedPart[] = []): OpenQuestion | undefined {
-    return limited.length > 0 ? this.#places.begin(quota, limited) : undefined
-  }
-
-  /** A decision of the store with the place that was taken, or with what leaves no room. */
-  #placed(decision: Decision, question: OpenQuestion): Decision {
-    const place = this.#places.end(question, decision.verdict === 'admitted')
-    if (place) return { ...decision, place }
-    if (decision.verdict !== 'crowded') return decision
-    this.#places.hear(crowded(decision.places)?.holders)
-    return { ...decision, underWay: this.#places.underWayIn(question.quota) }
-  }
-
-  /** A refusal without a question: this gateway's own requests fill the limit, and no window is full. */
   #crowdedHere(
-    { quota }: Asker,
-    { limits, parts: asked, least }: DecisiveTerms,
+    quota: string,
+    parts: readonly LimitedPart[],
+    terms: DecisiveTerms,
     cost: number,
-    limited: readonly LimitedPart[],
   ): Decision | undefined {
-    const places = this.#places.ownIn(quota, limited)
-    const seen = crowded(places) && this.#seen.get(quota)
-    const { nowMs, lagMs } = this.#now()
-    if (!seen || !areRunning(seen, nowMs + lagMs)) return undefined
-    const parts = asked?.map((part) => {
-      return { part, counters: seen.parts?.get(part.name) ?? newCounters() }
-    })
-    if (longestFull(seen, parts, neededBy({ cost, least }), limitsIn(seen, limits)))
-      return undefined
-    return {
-      ...{ verdict: 'crowded', nowMs, cost, strikes: 0, bannedUntilMs: 0, bans: false },
-      ...{ seen, used: usedOf(seen), parts, places, granted: seen.granted, decidedBy: 'memory' },
-      underWay: this.#places.underWayIn(quota),
-    }
+    const seen = this.#seen.get(quota)
+    return crowdedHere(this.#places, { quota, parts }, terms, cost, seen, this.#now())
   }
 
   async #decideElsewhere(
@@ -297,7 +266,7 @@ export class Quotas {
     limited?: readonly LimitedPart[],
   ): Promise<Decision> {
     const { id, quota } = asker
-    const question = this.#begin(quota, limited)
+    const question = limited && this.#places.begin(quota, limited)
     const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     const { limits, included, bans, least, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
@@ -319,7 +288,7 @@ export class Quotas {
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
       this.#cachedRefusals.note(asker, terms, decision)
-      return question ? this.#placed(decision, question) : decision
+      return question ? placed(this.#places, decision, question) : decision
     } catch {
       if (owed) usage?.endReport(false)
       if (question) this.#places.giveUp(question)
@@ -336,7 +305,7 @@ export class Quotas {
     { id, quota }: Asker,
     terms: DecisiveTerms,
     cost: number,
-    limited: readonly LimitedPart[] = [],
+    limited?: readonly LimitedPart[],
   ): Decision {
     if (this.#meters) this.#meters.storeErrors++
     const seen = this.#seen.get(quota)
@@ -346,24 +315,15 @@ export class Quotas {
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    const full = this.#fullAlone(quota, limited)
+    const isAlone = this.#whenUnreachable === 'local'
+    const full = limited && isAlone && fullAlone(this.#places, quota, limited, this.gateways)
     const asked = { key: id, ...terms, ...(full ? { cost: 0, least: 0 } : { cost }) }
     const decision = this.#offline.decide(quota, asked, last)
     if (decision.verdict === 'banned') this.#cachedRefusals.banned(id, decision.bannedUntilMs)
-    if (decision.verdict !== 'admitted' || limited.length === 0) return decision
+    if (decision.verdict !== 'admitted' || !limited) return decision
     if (!full) return { ...decision, place: this.#places.takeAlone(quota, limited) }
     const underWay = this.#places.underWayIn(quota)
     return { ...decision, verdict: 'crowded', places: [{ ...full, used: full.limit }], underWay }
-  }
-
-  /** During an outage: the part of which this gateway has its share under way, at least one. Others have the rest. */
-  #fullAlone(quota: string, limited: readonly LimitedPart[]): LimitedPart | undefined {
-    if (this.#whenUnreachable !== 'local') return undefined
-    const shares = limited.map(({ part, limit }) => {
-      return { part, limit: Math.max(1, Math.floor(limit / this.gateways)) }
-    })
-    const full = crowded(this.#places.ownIn(quota, shares))
-    return full && limited.find(({ part }) => part === full.part)
   }
 
   readonly #now = (): Now => {

@@ -42,5 +42,5 @@ function release(record: RequestRecord): void {
   record.upstreamCall = undefined
   if (record.caller) record.share?.leave(record.caller.quota)
   record.share = undefined
-  record.leavePlace()
+  if (record.place) record.leavePlace()
 }

@@ -14,7 +14,7 @@ import type { Plan } from '../../front/limits/plan.ts'
 export type ShownLimits = Readonly<
   Record<LimitNameOf<RequiredName>, LimitSetting> & {
     [Name in LimitNameOf<OptionalName>]?: LimitSetting
-  }
+  } & { atOnce?: number }
 >
 
 /** `custom`: each key brings its own. */
@@ -35,7 +35,9 @@ export function shownLimits(limits: Limits) {
     const limit = limitOf(limits, window)
     return [window.limit, limit === Infinity ? 'unlimited' : limit]
   })
-  return Object.fromEntries(shown) as ShownLimits
+  const { atOnce } = limits
+  const places = atOnce === undefined ? {} : { atOnce }
+  return { ...Object.fromEntries(shown), ...places } as ShownLimits
 }
 
 /** The windows that reports of some limits are about: the required ones, and those that any of them limits. */

@@ -71,6 +71,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `banned ${key}${until(' until', end)}: ${earnedText(typeof strikes === 'number' ? strikes : undefined)}`,
   'bans.set': ({ key, now }) => `banned ${key}${until(' until', now['until'])}${noteText(now)}`,
   'bans.lift': ({ key }) => `lifted the ban of ${key}`,
+  'quota.places': ({ key }) => `freed the places of the requests under way of ${key}`,
   'quota.reset': ({ key, old }) => `reset the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
   'quota.month': ({ key, old, now }) =>

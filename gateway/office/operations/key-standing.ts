@@ -35,6 +35,7 @@ export function keyStanding(key: Key, facts: StandingFacts) {
     quota: quotaOf(key),
     offered: isOffered,
     ...usedViews(views, decision),
+    ...(views.atOnce && { atOnce: views.atOnce }),
     ...(decision.seen.monthFrom !== 1 && { monthFrom: decision.seen.monthFrom }),
     ...partViews({ decision, limits }),
     strikes,

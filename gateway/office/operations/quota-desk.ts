@@ -8,7 +8,8 @@ import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
 import type { DeskOptions } from '../../front/keys/key-desk.ts'
 import type { Stores } from '../../front/stores/stores.ts'
-import type { Ban } from '../../front/limits/store.ts'
+import { lookAtPlaces } from '../../front/limits/places.ts'
+import type { Ban, TakenPlaces } from '../../front/limits/store.ts'
 import { setEnd } from '../../front/limits/ban-ends.ts'
 import { banView } from '../../front/limits/views.ts'
 import { causeOf } from './ban-cause.ts'
@@ -22,7 +23,18 @@ import { effectiveIncluded, effectiveLimits } from '../../front/limits/plan.ts'
 export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
 /** A key by its name, with the state of its limits. */
-export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> & KeyStanding
+export type QuotaView = Pick<Key, 'id' | 'name' | 'plan'> &
+  KeyStanding &
+  Readonly<{ underWay?: readonly UnderWayView[] }>
+
+/** Requests of a gateway that are under way: of the quota itself, of an operation, or of a cap. */
+export type UnderWayView = ReturnType<typeof underWayView>
+
+function underWayView({ gateway, part, taken, sinceMs }: TakenPlaces) {
+  const operation = part.startsWith('op:') ? { operation: part.slice(3) } : {}
+  const cap = part.startsWith('cap:') ? { cap: true as const } : {}
+  return { gateway, ...operation, ...cap, count: taken, since: iso(sinceMs) }
+}
 
 export type QuotaDeskOptions = Pick<DeskOptions, 'plans' | 'clock' | 'noted'> &
   Pick<Stores, 'keys' | 'quota'> &
@@ -89,9 +101,24 @@ export class QuotaDesk {
     return { quotas, before: running[0] ? banView(running[0]) : null }
   }
 
-  /** The state of a key's limits. */
+  /** The state of a key's limits, and whose requests are under way. */
   async show(id: string): Promise<QuotaView> {
-    return this.#view(await this.#key(id))
+    const key = await this.#key(id)
+    const view = await this.#view(key)
+    const taken = await this.#options.quota.places(quotaOf(key))
+    return taken.length > 0 ? { ...view, underWay: taken.map(underWayView) } : view
+  }
+
+  /** Frees the places of a quota's requests under way; each gateway tells its own anew. */
+  async freePlaces(id: string): Promise<void> {
+    const quota = quotaOf(await this.#key(id))
+    await this.#options.quota.freePlaces(quota)
+    await this.#options.noted?.({
+      what: 'quota.places',
+      subject: id,
+      before: null,
+      after: { quota },
+    })
   }
 
   /** A key with the state of its limits: all that an operator sees of it. */
@@ -210,7 +237,8 @@ export class QuotaDesk {
       }
     }
     const { limits: asked = noLimits, included, allParts: parts } = offerAt(this.#options.clock())
-    const ask = { key: key.id, cost: 0, limits: asked, included, parts }
+    const place = lookAtPlaces
+    const ask = { key: key.id, cost: 0, limits: asked, included, parts, place }
     const decision = await this.#options.quota.decide(quotaOf(key), ask)
     const { limits: offer } = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)

@@ -173,7 +173,7 @@ t.test('a body that says nothing, or would not be heeded, is refused', async (t)
     ['POST', `${key}/revoke`, { at: '2030-01-01' }, /takes no body/],
     ['POST', `${key}/disable`, { for: '1h' }, /takes no body/],
     ['DELETE', `/admin/bans/${id}`, '[]', /takes no body/],
-    ['POST', `/admin/quota/${id}/reset`, { window: 'day' }, /takes no body/],
+    ['POST', `/admin/quota/${id}/reset`, { window: 'day' }, /has no setting "window"/],
     ['POST', '/admin/config/reload', 'plans: {}', /takes no body/],
   ] as const) {
     const answer = json(await ask(method, path, body))

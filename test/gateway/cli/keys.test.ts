@@ -164,6 +164,7 @@ t.test('the commands on keys', async (t) => {
           [`cap-per-${name}`, `${i + 1}`],
         ]),
       ),
+      ...{ 'at-once': '5', 'cap-at-once': '3' },
     }
     const taken = Object.keys(all).filter((name) => name !== 'name' && name !== 'plan')
     const options = (some: Record<string, string>) =>

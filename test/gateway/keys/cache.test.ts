@@ -157,7 +157,10 @@ t.test('the cache', (t) => {
 t.test('limits of a key are its own, else its plan’s', (t) => {
   const [free, enterprise] = [...plans.values()]
   if (!free || !enterprise) throw new Error('two plans')
-  const none = { perSecond: Infinity, perHour: Infinity, perMonth: Infinity }
+  const none = {
+    ...{ perSecond: Infinity, perHour: Infinity, perMonth: Infinity },
+    ...{ atOnce: undefined, lingerMs: undefined },
+  }
   t.strictSame(effectiveLimits(free), { perMinute: 60, perDay: 1_000 })
   const own = { ...none, perMinute: 5, perDay: 1_000 }
   t.strictSame(effectiveLimits(free, { perMinute: 5 }), own)
@@ -167,5 +170,9 @@ t.test('limits of a key are its own, else its plan’s', (t) => {
   t.equal(effectiveLimits(enterprise, { perMinute: 5 }), undefined)
   const both = { perMinute: 5, perDay: 6 }
   t.strictSame(effectiveLimits(enterprise, both), { ...none, ...both })
+  const few = { ...free, limits: { ...both, atOnce: 3, lingerMs: 500 } }
+  t.match(effectiveLimits(few, { perMinute: 5 }), { atOnce: 3, lingerMs: 500 })
+  t.match(effectiveLimits(few, { atOnce: 7 }), { ...both, atOnce: 7, lingerMs: 500 })
+  t.match(effectiveLimits(few, { atOnce: 'unlimited' }), { atOnce: undefined })
   t.end()
 })

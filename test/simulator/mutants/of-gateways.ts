@@ -6,6 +6,7 @@ const offline = 'gateway/front/limits/offline-limiter.ts'
 const lastSeen = 'gateway/front/limits/last-seen.ts'
 const cached = 'gateway/front/limits/cached-refusals.ts'
 const ownPlaces = 'gateway/front/limits/own-places.ts'
+const placeReports = 'gateway/front/limits/place-reports.ts'
 const fleet = 'gateway/front/limits/fleet-counts.ts'
 
 /** Faults of what a gateway does. */
@@ -160,18 +161,19 @@ export const faultsOfGateways: readonly Fault[] = [
   {
     name: 'the place of a question without an answer isn’t given back',
     file: ownPlaces,
-    find: '    this.#note(this.#of(question.quota), namesOf(question.parts))\n',
+    find: '    this.#reports.note(this.#of(question.quota), namesOf(question.parts))\n',
     replace: '',
   },
   {
     name: 'places that were given back aren’t told again after a fail-over',
     file: ownPlaces,
-    find: 'this.#note(this.#of(quota), [...names])',
-    replace: 'this.#note(this.#of(quota), [...(this.#quotas.get(quota)?.held.keys() ?? [])])',
+    find: 'this.#reports.note(this.#of(quota), [...names])',
+    replace:
+      'this.#reports.note(this.#of(quota), [...(this.#quotas.get(quota)?.held.keys() ?? [])])',
   },
   {
     name: 'a report of places that failed isn’t made again',
-    file: ownPlaces,
+    file: placeReports,
     find: 'else for (const name of names) own.untold.add(name)',
     replace: 'else own.untold.clear()',
   },

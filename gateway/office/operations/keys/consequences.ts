@@ -36,7 +36,8 @@ export function ofAccount({
 }>): string[] {
   if (account === undefined || test || !limits || !hasLimits(limits)) return []
   const options = windows.filter(({ limit }) => limits[limit] !== undefined)
-  const caps = options.map(({ name }) => `--cap-per-${name}`).join(', ')
+  const ofWindows = options.map(({ name }) => `--cap-per-${name}`)
+  const caps = [...ofWindows, ...(limits.atOnce === undefined ? [] : ['--cap-at-once'])].join(', ')
   return [
     `Its own limits are held against what all keys of the account ${account} have used together; ${caps} would count for this key alone.`,
   ]
@@ -103,5 +104,6 @@ export function movedMonths(monthFrom: number): string[] {
 /** The options that take a key's own limits away. */
 function optionsText({ limits }: KeyDetails): string {
   const own = windows.filter(({ limit }) => limits?.[limit] !== undefined)
-  return own.map(({ name }) => `--no-per-${name}`).join(' and ')
+  const options = own.map(({ name }) => `--no-per-${name}`)
+  return [...options, ...(limits?.atOnce === undefined ? [] : ['--no-at-once'])].join(' and ')
 }

@@ -1,6 +1,7 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import { windows, type Window } from '../../../../shared/windows.ts'
 import {
+  atOnceInWords,
   limitInWords,
   meteredInWords,
   type LimitSettings,
@@ -9,12 +10,12 @@ import type { KeyStanding } from '../key-standing.ts'
 
 /** A key's own limits, such as `60 a minute, 1,000 a day`; empty without any. */
 export function ownLimitsText(own: LimitSettings | null | undefined): string {
-  return windows
-    .flatMap(({ limit, each }) => {
-      const setting = own?.[limit]
-      return setting === undefined ? [] : [`${limitInWords(setting)} ${each}`]
-    })
-    .join(', ')
+  const ofWindows = windows.flatMap(({ limit, each }) => {
+    const setting = own?.[limit]
+    return setting === undefined ? [] : [`${limitInWords(setting)} ${each}`]
+  })
+  const { atOnce } = own ?? {}
+  return [...ofWindows, ...(atOnce === undefined ? [] : [atOnceInWords(atOnce)])].join(', ')
 }
 
 /** The limits in force, such as `60 a minute and unlimited a day`. */
@@ -22,6 +23,7 @@ export function standingLimitsText(standing: KeyStanding): string {
   return windows
     .filter(({ name }) => standing[name] !== undefined)
     .map(({ name, each }) => `${boundInWords(standing[name])} ${each}`)
+    .concat(standing.atOnce ? [atOnceInWords(standing.atOnce.limit)] : [])
     .join(' and ')
 }
 

@@ -1,13 +1,11 @@
-import { windows } from '../../../../shared/windows.ts'
 import type { DayCounts } from '../../../front/counts/usage.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import type { KeyView } from '../../../front/keys/view.ts'
-import { limitText } from '../../../front/limits/limit-settings.ts'
+import { limitSettings, limitText } from '../../../front/limits/limit-settings.ts'
 import { csvPieces } from '../csv-pieces.ts'
 
 const texts = ['id', 'name', 'plan', 'account', 'state'] as const
 const times = ['bannedUntil', 'lastUsedAt', 'expiresAt', 'createdAt'] as const
-const limits = windows.map(({ limit }) => limit)
 
 type Listed = Readonly<{
   each: Iterable<KeyInUse> | AsyncIterable<KeyInUse>
@@ -24,7 +22,7 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
     'admittedToday',
     'refusedToday',
     ...times,
-    ...limits,
+    ...limitSettings,
     'note',
     'reference',
     'scopes',
@@ -33,8 +31,8 @@ export async function* listCsv({ each, view, today }: Listed): AsyncGenerator<st
   yield* csvPieces(names, each, (inUse) => {
     const key: Partial<KeyView> = view(inUse)
     const { admitted = 0, refused = 0 } = counts.get(inUse.key.id) ?? {}
-    const own = limits.map((limit) => {
-      const setting = key.limits?.[limit]
+    const own = limitSettings.map((name) => {
+      const setting = key.limits?.[name]
       return setting === undefined ? '' : limitText(setting)
     })
     const [said, at] = [texts, times].map((all) => all.map((name) => key[name] ?? ''))

@@ -95,7 +95,7 @@ const capLimit = {
 /** The kinds of limits, all of which a window's is one of. */
 type KindOf<Of> = Of extends 'cap' ? typeof limit : ReturnType<typeof limitKind>
 
-/** A parameter for each window: `limits.perHour` with `--per-hour`, or `cap.perHour` with `--cap-per-hour`. */
+/** A parameter for each limit: `limits.perHour` with `--per-hour`, or `cap.perHour` with `--cap-per-hour`. */
 function byWindow<Of extends 'limits' | 'cap', Rest extends object>(of: Of, rest: Rest) {
   const prefix = of === 'cap' ? 'cap-' : ''
   const entries = windows.map((window) => {
@@ -103,8 +103,9 @@ function byWindow<Of extends 'limits' | 'cap', Rest extends object>(of: Of, rest
     const kind = of === 'limits' ? limitKind(window) : limit
     return [`${of}.${setting}`, { ...rest, kind, option: `${prefix}per-${name}` }] as const
   })
-  return Object.fromEntries(entries) as Readonly<
-    Record<`${Of}.${LimitName}`, Rest & Readonly<{ kind: KindOf<Of>; option: string }>>
+  const places = [`${of}.atOnce`, { ...rest, kind: limit, option: `${prefix}at-once` }] as const
+  return Object.fromEntries([...entries, places]) as Readonly<
+    Record<`${Of}.${LimitName | 'atOnce'}`, Rest & Readonly<{ kind: KindOf<Of>; option: string }>>
   >
 }
 
@@ -205,12 +206,16 @@ export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
 }
 
 /** The limits among given parameters, by their names. */
-function limitsIn(settings: Pick<GivenSettings, `limits.${LimitName}`>) {
-  return byLimit((window) => settings[`limits.${window.limit}`])
+function limitsIn(settings: Pick<GivenSettings, `limits.${LimitName | 'atOnce'}`>) {
+  const ofWindows = byLimit((window) => settings[`limits.${window.limit}`])
+  return { ...ofWindows, atOnce: settings['limits.atOnce'] }
 }
 
-function capIn(settings: Pick<GivenSettings, `cap.${LimitName}`>) {
-  return byLimit((window) => settings[`cap.${window.limit}`])
+function capIn(settings: Pick<GivenSettings, `cap.${LimitName | 'atOnce'}`>) {
+  return {
+    ...byLimit((window) => settings[`cap.${window.limit}`]),
+    atOnce: settings['cap.atOnce'],
+  }
 }
 
 function timeOf(time: TimeAt | null | undefined, nowMs: number): number | null | undefined {

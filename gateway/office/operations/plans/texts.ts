@@ -1,5 +1,5 @@
 import type { HitQuota, Peaks, PlanPreview, RefusedQuota } from '../../foresight/preview.ts'
-import { limitInWords } from '../../../front/limits/limit-settings.ts'
+import { atOnceInWords, limitInWords } from '../../../front/limits/limit-settings.ts'
 import { changedWindows, limitIn, windowsOf, type LimitsView } from '../../foresight/views.ts'
 import { withCommas } from '../../../../shared/commas.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
@@ -51,6 +51,7 @@ export function limitsText(limits: LimitsView): string {
   if (typeof limits === 'string') return limits
   return windowsOf([limits])
     .map(({ limit, each }) => `${limitInWords(limitIn(limits, limit))} ${each}`)
+    .concat(limits.atOnce === undefined ? [] : [atOnceInWords(limits.atOnce)])
     .join(', ')
 }
 

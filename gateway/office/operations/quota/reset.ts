@@ -1,21 +1,30 @@
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import { operation } from '../operation.ts'
+import { yesOrNo } from '../kinds.ts'
 import { oneKey } from '../parameters.ts'
 
 export const resetQuota = operation({
   name: 'quota reset',
   at: ['POST /admin/quota/{id}/reset'],
   summary: 'Reset all windows of a key, or of its account',
-  parameters: { key: oneKey },
+  parameters: {
+    key: oneKey,
+    places: {
+      kind: yesOrNo,
+      help: 'only free the places of its requests under way: each gateway tells its own anew within two seconds',
+    },
+  },
   changes: true,
   role: 'support',
-  run: async ({ desks }, { key }) => {
+  run: async ({ desks }, { key, places = false }) => {
     const { quotas } = desks()
-    await quotas.reset(key.id)
-    return quotas.show(key.id)
+    await (places ? quotas.freePlaces(key.id) : quotas.reset(key.id))
+    return { view: await quotas.show(key.id), places }
   },
-  text: ({ id, quota, bannedUntil }, { clock }) => {
+  json: ({ view }) => view,
+  text: ({ view: { id, quota, bannedUntil }, places }, { clock }) => {
+    if (places) return `The places of ${printable(quota.replace(':', ' '))} are free.`
     const banned =
       bannedUntil === null
         ? ''

@@ -1,7 +1,7 @@
 import { longestFirst, windows } from '../../../../shared/windows.ts'
 import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
-import { endText } from '../../../../shared/times.ts'
+import { endText, timeText } from '../../../../shared/times.ts'
 import type { QuotaView } from '../quota-desk.ts'
 import { boundInWords } from '../keys/limit-texts.ts'
 import { banText, stateText } from '../keys/texts.ts'
@@ -27,9 +27,29 @@ export const showQuota = operation({
       ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
       ...(monthFrom === undefined ? [] : [`Its months begin on day ${monthFrom}.`]),
     ]
-    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${grantsText(view)}`
+    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${placesText(view)}${grantsText(view)}`
   },
 })
+
+/** How many requests are under way, and which gateways have them. */
+function placesText({ atOnce, operations, cap, underWay = [] }: QuotaView): string {
+  const limited = [
+    ['quota', atOnce],
+    ...Object.entries(operations ?? {}).map(([name, view]) => [name, view.atOnce] as const),
+    ['cap', cap?.atOnce],
+  ] as const
+  const rows = limited.flatMap(([name, state]) => {
+    return state ? [[name, withCommas(state.limit), withCommas(state.used)]] : []
+  })
+  if (rows.length === 0) return ''
+  const table = aligned([['AT ONCE', 'LIMIT', 'UNDER WAY'], ...rows])
+  const holders = underWay.map(({ gateway, operation, cap, count, since }) => {
+    const of = operation ?? (cap ? 'cap' : 'quota')
+    return [gateway, of, withCommas(count), timeText(Date.parse(since))]
+  })
+  if (holders.length === 0) return `\n\n${table}`
+  return `\n\n${table}\n\n${aligned([['GATEWAY', 'OF', 'UNDER WAY', 'SINCE'], ...holders])}`
+}
 
 /** The grants that are in the limits. */
 function grantsText({ grants }: QuotaView): string {
