@@ -64,6 +64,27 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   await looksWell(t, page, 'windows-key-of-five')
 })
 
+test('how many requests may be under way is told beside the windows', async (t, open) => {
+  const more = 'plans: { free: { perMinute: 60, perDay: 1000, atOnce: 3 } }'
+  const { url, key, app } = await startPages(t, { more })
+  const one = await key({ account: 'acme', cap: { atOnce: 2 } })
+  const told = { by: 'other', number: 1, settled: 0, held: new Map([['', 1]]) }
+  await app.front.stores.quota.tellPlaces([{ quota: 'account:acme', told }])
+  const page = await visit(open, url)
+  t.match(await page.locator('[data-plan=free]').innerText(), /60\s+1,000\s+3/)
+  await enterKey(page, one.token)
+  t.match(await page.locator('.bars').allInnerTexts(), [
+    /Under way: 1 of 3/,
+    /Cap, under way: 0 of 2/,
+  ])
+  await looksWell(t, page, 'windows-at-once')
+
+  const admin = await startAdmin(t, { more })
+  const { key: mine } = await admin.gateway.key({ account: 'acme' })
+  const console = await open(admin.url, { place: `keys/${mine.id}` })
+  t.match(await console.locator('.bars').innerText(), /Under way: 0 of 3/)
+})
+
 test('lists have a column for a window where one of their keys or plans is limited', async (t, open) => {
   const { url, gateway } = await startAdmin(t, { more: plans })
   await gateway.key({ name: 'Wide', plan: 'wide' })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { partsOf, refusedOf } from '../../gateway/office/admin/console/charts/outcomes.ts'
-import { limitText, windows as shown } from '../../gateway/front/http/page/windows.ts'
+import { limitsText, limitText, windows as shown } from '../../gateway/front/http/page/windows.ts'
 import { limitInWords } from '../../gateway/front/limits/limit-settings.ts'
 import { limitFrom, writtenLimit } from '../../gateway/office/admin/console/written-limit.ts'
 import { sumsView, type SumsView } from '../../gateway/front/counts/sum-rows.ts'
@@ -55,6 +55,9 @@ t.test('pages and commands say a limit in the same words', (t) => {
     t.equal(limitText(setting), words)
     t.strictSame(limitFrom(writtenLimit(setting)), setting, writtenLimit(setting))
   }
+  const atOnce = { perMinute: 60, atOnce: { limit: 3 } }
+  t.equal(limitsText(atOnce), '60 a minute, 3 at once')
+  t.equal(limitsText({ atOnce: 'unlimited' }), 'unlimited at once')
   for (const text of ['', '0x3', '-1', '6O', '1 000']) t.equal(limitFrom(text), undefined, text)
   t.end()
 })

@@ -19,6 +19,13 @@ export function usedUp(standing: Standing, window: Window, cost: number): Standi
   return { decision: { ...acted, verdict: 'refused', cost }, limits }
 }
 
+/** A standing as it would be if as many requests were under way as may be; `undefined` where nothing limits them. */
+export function crowdedAt({ decision, limits }: Standing): Standing | undefined {
+  const places = decision.places?.slice(0, 1).map((place) => ({ ...place, used: place.limit }))
+  if (!places?.length) return undefined
+  return { decision: { ...decision, verdict: 'crowded', places }, limits }
+}
+
 /** A standing as it would be during an earned ban. */
 export function banned({ decision, limits }: Standing, forMs: number): Standing {
   const bannedUntilMs = earnedEnd(decision.nowMs + forMs)

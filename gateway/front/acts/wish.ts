@@ -5,6 +5,7 @@ import { durationFrom } from '../../../shared/units.ts'
 export const actNames = [
   ...windowNames,
   'ban',
+  'at_once',
   'too_many_failed_attempts',
   'too_many_at_once',
   'expired',

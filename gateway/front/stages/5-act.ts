@@ -3,12 +3,13 @@ import type { Clock } from '../../../shared/clock.ts'
 import { jsonType, Refusal } from '../../../shared/refusal.ts'
 import { isWindowName, steadyWindows, windowOf } from '../../../shared/windows.ts'
 import { actedDeprecation } from '../acts/deprecation.ts'
-import { banned, nearEnd, usedUp } from '../acts/standings.ts'
+import { banned, crowdedAt, nearEnd, usedUp } from '../acts/standings.ts'
 import { actNames, wishFrom, type ActName, type Wish } from '../acts/wish.ts'
 import type { FindDeprecation } from '../config/deprecations.ts'
 import { late, tooManyAtOnce, unhealthy, unreachable } from '../forwarding/refusals.ts'
 import { ended } from '../keys/refusals.ts'
 import type { Terms } from '../keys/terms.ts'
+import { crowdedRefusal } from '../limits/crowded-refusal.ts'
 import type { Standing } from '../limits/headers.ts'
 import { isLimited } from '../limits/limits.ts'
 import type { Quotas } from '../limits/quotas.ts'
@@ -95,6 +96,12 @@ function refusalFor(
     return refusedAt('rate_limit_exceeded', standing)
   }
   if (name === 'ban') return refusedAt('key_banned', banned(real, bans?.forMs ?? usualBanMs))
+  if (name === 'at_once') {
+    const standing = crowdedAt(real)
+    if (!standing) return never('may have any number of requests under way')
+    record.stand = standing
+    return crowdedRefusal(standing.decision)
+  }
   if (name === 'near_limit') {
     const standing = nearEnd(real, near)
     if (!standing) return never('is never told that its day or month ends soon')

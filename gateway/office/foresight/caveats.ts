@@ -29,7 +29,7 @@ export function unsaidOf(facts: UnsaidFacts): string[] {
   const { ownLimits, mixedAccounts, temporary } = planned
   return [
     'Each key counts with the plan and the limits that it has today.',
-    'Bans, costs of routes and the number of refused requests are not foreseen.',
+    'Bans, costs of routes, how many requests are under way at once and the number of refused requests are not foreseen.',
     ...(bound === 'lower'
       ? [
           'This is a lower bound: callers that a lower limit refused on those days may have had more to send.',

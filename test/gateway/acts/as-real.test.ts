@@ -37,6 +37,15 @@ const reals: Readonly<Record<ActName, Real>> = {
   too_many_failed_attempts: {
     provoke: async (_ask, { call }) => (await call('GET', '/v1/pets'), call('GET', '/v1/pets')),
   },
+  at_once: {
+    settings: { limits: { atOnce: 1 } },
+    options: async (t) => ({ upstream: await startUpstream(t, () => undefined) }),
+    provoke: async (ask, { upstream }) => {
+      void ask().catch(() => undefined)
+      await until(() => upstream.seen.length === 1)
+      return ask()
+    },
+  },
   too_many_at_once: {
     options: async (t) => ({
       upstream: await startUpstream(t, () => undefined),
@@ -148,7 +157,7 @@ t.test('the README says of every code how to get it', (t) => {
 
 t.test('on an app’s own guarded routes all is acted, before their handlers', async (t) => {
   const { config, stores, key } = await startStage(t)
-  const { headers } = await key({ limits: byLimit(() => 100), test: true })
+  const { headers } = await key({ limits: { ...byLimit(() => 100), atOnce: 9 }, test: true })
   const handled: string[] = []
   const app = Fastify()
   t.teardown(() => app.close())

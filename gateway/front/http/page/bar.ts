@@ -10,7 +10,8 @@ import { timeOfSeconds } from './time.ts'
 export type ShownWindow = Readonly<{
   limit: number | null
   remaining: number | null
-  reset: number
+  /** When it ends; requests under way have no such time. */
+  reset?: number
   used?: number
   included?: number
   beyond?: number
@@ -25,7 +26,7 @@ export function bar(name: string, window: ShownWindow | null): Child {
     <div class=${`bar ${levelOf(used, most)}`}>
       <span>
         ${`${name}: ${count(used)} of ${said} `}
-        <span class="quiet">until ${timeOfSeconds(reset)}</span>
+        ${reset !== undefined && html`<span class="quiet">until ${timeOfSeconds(reset)}</span>`}
       </span>
       ${meter(name, used, most)}
     </div>
@@ -33,10 +34,11 @@ export function bar(name: string, window: ShownWindow | null): Child {
 }
 
 /** The points used of those that are included, and these in words. */
-function useOf({ limit, remaining, used, included, beyond = 0 }: ShownWindow) {
+function useOf({ limit, remaining, used, included, beyond = 0, reset }: ShownWindow) {
   if (included === undefined) {
     const most = limit ?? 0
-    return { used: used ?? most - (remaining ?? 0), most, said: `${count(most)} used` }
+    const said = reset === undefined ? count(most) : `${count(most)} used`
+    return { used: used ?? most - (remaining ?? 0), most, said }
   }
   // A caller isn't told what it has used where nothing refuses it.
   const some = used ?? (limit === null ? included + beyond : limit - (remaining ?? 0))

@@ -2,11 +2,21 @@ import { bar, type ShownWindow } from './bar.ts'
 import { html, type Child } from './html.ts'
 import { windows, type ByWindow } from './windows.ts'
 
+/** How many requests may be under way, and how many are. */
+type Places = Readonly<{ limit: number; used: number }>
+
 /** The operations of a key's plan, by their names, and its cap: the windows of each that are limited. */
 type Parts = Readonly<{
-  operations?: Readonly<Record<string, ByWindow<ShownWindow>>>
-  cap?: ByWindow<ShownWindow>
+  operations?: Readonly<Record<string, Part>>
+  cap?: Part
 }>
+
+type Part = ByWindow<ShownWindow> & Readonly<{ atOnce?: Places }>
+
+/** How many requests are under way, where these are limited. */
+export function placesBar(name: string, places: Places | undefined): Child {
+  return places && bar(name, { ...places, remaining: null })
+}
 
 /** How much a key has used of the operations of its plan, and of its cap: a row of bars for each. */
 export function partBars({ operations = {}, cap }: Parts): Child {
@@ -18,6 +28,7 @@ export function partBars({ operations = {}, cap }: Parts): Child {
           const view = views[name]
           return view && bar(`${part}, ${present.toLowerCase()}`, view)
         })}
+        ${placesBar(`${part}, under way`, views.atOnce)}
       </div>`,
   )
 }

@@ -44,7 +44,10 @@ export type Limit = number | 'unlimited' | MeteredLimit | null | undefined
 /** Points that are included, and how far one may go beyond. */
 type MeteredLimit = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
 
-export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit }>
+export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit } & { atOnce?: AtOnce }>
+
+/** How many requests may be under way; a plan's may say more of it. */
+type AtOnce = number | 'unlimited' | Readonly<{ limit: number }>
 
 export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean {
   return (limits[limit] ?? 'unlimited') !== 'unlimited'
@@ -70,12 +73,19 @@ export function mostOf(limit: Limit): number | null {
   return Math.floor((limit.limit * thousandths) / 100_000)
 }
 
-/** Limits in words, such as "60 a minute, 1,000 a day", without those that are left out. */
+/** Limits in words, such as "60 a minute, 1,000 a day, 3 at once", without those that are left out. */
 export function limitsText(limits: LimitsByName): string {
+  const { atOnce } = limits
   return windows
     .filter(({ limit }) => limits[limit] !== undefined)
     .map(({ limit, each }) => `${limitText(limits[limit])} ${each}`)
+    .concat(atOnce === undefined ? [] : `${atOnceText(atOnce)} at once`)
     .join(', ')
+}
+
+/** How many requests may be under way, as a number. */
+export function atOnceText(atOnce: AtOnce | undefined): string {
+  return limitText(typeof atOnce === 'object' ? atOnce.limit : atOnce)
 }
 
 /** Values by the names of windows: an answer may tell of some only. */

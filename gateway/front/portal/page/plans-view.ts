@@ -1,7 +1,7 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { requestsText } from '../../http/page/parts.ts'
 import type { LimitName } from '../../../../shared/windows.ts'
-import { limitsText, limitText, meteredText } from '../../http/page/windows.ts'
+import { atOnceText, limitsText, limitText, meteredText } from '../../http/page/windows.ts'
 import { allWindowsIn, beginnings, haveOperations, windowsIn } from './plan-windows.ts'
 import type { Terms } from '../terms.ts'
 
@@ -9,6 +9,7 @@ import type { Terms } from '../terms.ts'
 export function plansView(terms: Terms): Child {
   const shown = windowsIn(terms)
   const hasOperations = haveOperations(terms)
+  const hasPlaces = terms.plans.some(({ limits }) => limits?.atOnce !== undefined)
   return html`
     <section aria-labelledby="plans">
       <h2 id="plans" tabindex="-1">Plans and limits</h2>
@@ -18,6 +19,7 @@ export function plansView(terms: Terms): Child {
             <tr>
               <th scope="col">Plan</th>
               ${shown.map(({ each }) => html`<th scope="col" class="number">${each}</th>`)}
+              ${hasPlaces && html`<th scope="col" class="number">at once</th>`}
               ${hasOperations && html`<th scope="col">operations</th>`}
               <th scope="col">only</th>
             </tr>
@@ -31,6 +33,7 @@ export function plansView(terms: Terms): Child {
                     ({ limit }) =>
                       html`<td class="number">${boundText(limits, included?.[limit], limit)}</td>`,
                   )}
+                  ${hasPlaces && html`<td class="number">${limits ? atOnceText(limits.atOnce) : 'agreed'}</td>`}
                   ${hasOperations && html`<td>${operations.map(operationText)}</td>`}
                   <td>${requestsText(requests) || 'everything'}</td>
                 </tr>

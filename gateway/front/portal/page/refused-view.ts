@@ -46,7 +46,9 @@ const everyAnswer =
   '`Retry-After` has passed.'
 
 function testKeys(terms: Terms): string {
-  const [first = '', ...others] = [...windowsIn(terms).map(({ name }) => name), ...otherActs]
+  const hasPlaces = terms.plans.some(({ limits }) => limits?.atOnce !== undefined)
+  const ofLimits = [...windowsIn(terms).map(({ name }) => name), ...(hasPlaces ? ['at_once'] : [])]
+  const [first = '', ...others] = [...ofLimits, ...otherActs]
   return (
     `A test key, which the API’s operator makes, gets each of these at no cost: send \`X-Gateway-Act: ${first}\` with it, or ` +
     `${others.map((name) => `\`${name}\``).join(', ')}, and, for answers that aren’t refusals, \`near_limit\`, ` +

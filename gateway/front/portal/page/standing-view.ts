@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { bar } from '../../http/page/bar.ts'
 import { count, messageOf, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { partBars } from '../../http/page/parts.ts'
+import { partBars, placesBar } from '../../http/page/parts.ts'
 import { timeOfSeconds } from '../../http/page/time.ts'
 import { windowsWhere } from '../../http/page/windows.ts'
 import { ask, noticeText } from './request.ts'
@@ -94,6 +94,7 @@ function quotaView(standing: OwnStanding): Child {
     }
     <div class="bars">
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
+      ${placesBar('Under way', standing.atOnce)}
     </div>
     ${partBars(standing)} ${notice && html`<p>${noticeText(notice)}</p>`}
     ${

@@ -42,6 +42,9 @@ export const beginnings = {
         ...windows
           .filter((window) => mayLimit(limits, window))
           .map(({ name }): Labels => [plan, 'rate_limit_exceeded', name]),
+        ...(limits !== 'custom' && limits.atOnce !== undefined
+          ? [[plan, 'too_many_at_once', 'at_once']]
+          : []),
         ...[...ofLimits, ...ofBackends, ...toAnybody].map((code): Labels => [plan, code]),
       ]),
     ]),

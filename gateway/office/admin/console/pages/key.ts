@@ -2,7 +2,7 @@ import { useData } from '../data.ts'
 import { bar } from '../../../../front/http/page/bar.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { partBars } from '../../../../front/http/page/parts.ts'
+import { partBars, placesBar } from '../../../../front/http/page/parts.ts'
 import { windowsWhere, limitsText, windows } from '../../../../front/http/page/windows.ts'
 import { query, type Session } from '../api.ts'
 import { aged, page, facts, numeric, table, time } from '../page-parts.ts'
@@ -60,6 +60,7 @@ function windowsOf({ standing }: KeyDetails): Child {
   const shown = windowsWhere(({ name }) => Boolean(standing[name]))
   return html`<div class="bars">
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
+      ${placesBar('Under way', standing.atOnce)}
     </div>
     ${partBars(standing)}`
 }
