@@ -3,6 +3,9 @@ export const minuteMs = 60_000
 export const hourMs = 3_600_000
 export const dayMs = 86_400_000
 
+/** A hundred years. */
+export const foreverMs = 36_500 * dayMs
+
 /**
  * The windows in which points are counted, the shortest first: everything that names a window goes through this list.
  * All are in UTC, and each begins with a minute (but for the brief ones), so that a minute lies in one of each.

@@ -1,9 +1,16 @@
-/** Waits until something is done, or a time has passed. */
-export async function within(milliseconds: number, done: Promise<unknown>): Promise<void> {
+/** Waits until something is done, or a time has passed: then it gives something else. */
+export async function within<Result, Otherwise = undefined>(
+  milliseconds: number,
+  done: Promise<Result>,
+  otherwise?: Otherwise,
+): Promise<Result | Otherwise | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
+  const late = new Promise<Otherwise | undefined>((resolve) => {
+    timer = setTimeout(() => resolve(otherwise), milliseconds)
   })
-  await Promise.race([done, late])
-  clearTimeout(timer)
+  try {
+    return await Promise.race([done, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -1,13 +1,10 @@
 import { isOfCallers, pastDays } from '../limits/past-points.ts'
 import { numberOf } from '../limits/counters.ts'
 import type { QuotaState } from '../limits/quota-state.ts'
-import { dayMs, dayWindow, endsAtMs, steadyWindows } from '../../../shared/windows.ts'
+import { dayMs, dayWindow, endsAtMs, foreverMs, steadyWindows } from '../../../shared/windows.ts'
 
 /** How long an ended ban is kept, so that the next one can continue the row. */
 const rememberedMs = 2 * dayMs
-
-/** A hundred years. */
-const foreverMs = 36_500 * dayMs
 
 /**
  * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. A caller's quota

@@ -1,14 +1,29 @@
 import { peakSpace, peaksOn, type PeakStore } from '../counts/peak-store.ts'
 import { routeSpace, talliesOn, tallySpace, type TallyStore } from '../counts/tally-store.ts'
 import { timelineOn, timelineSpace, type TimelineStore } from '../counts/timeline-store.ts'
-import type { Counts, Space } from '../shelves/counts.ts'
+import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
+import type { Space } from '../shelves/counts.ts'
+import { swapsOn, type SwapStore } from '../swaps/store.ts'
+import type { Shelves } from './stores.ts'
 
 /** The spaces of counts of a gateway. */
 export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
 
 /** What stands on the shelves, for any technology. */
-export type Records = Readonly<{ tallies: TallyStore; peaks: PeakStore; timeline: TimelineStore }>
+export type Records = Readonly<{
+  tallies: TallyStore
+  peaks: PeakStore
+  timeline: TimelineStore
+  ledger: LedgerStore
+  swaps: SwapStore
+}>
 
-export function recordsOn(counts: Counts): Records {
-  return { tallies: talliesOn(counts), peaks: peaksOn(counts), timeline: timelineOn(counts) }
+export function recordsOn({ counts, documents }: Shelves): Records {
+  return {
+    tallies: talliesOn(counts),
+    peaks: peaksOn(counts),
+    timeline: timelineOn(counts),
+    ledger: ledgerOn(documents),
+    swaps: swapsOn(documents),
+  }
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { RefusalStore } from '../counts/refusal-store.ts'
-import type { LedgerStore } from '../records/ledger-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -9,22 +8,22 @@ import type { AuditStore } from '../records/audit-store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { NoticeStore } from '../records/notice-store.ts'
-import type { SwapStore } from '../swaps/store.ts'
 import type { Counts } from '../shelves/counts.ts'
+import type { Documents } from '../shelves/documents.ts'
 import type { Records } from './records.ts'
+
+/** The shelves of any technology, on which records stand. */
+export type Shelves = Readonly<{ counts: Counts; documents: Documents }>
 
 /** The stores: all state that outlives a request and a configuration. */
 export type Stores = Records &
+  Shelves &
   Readonly<{
     keys: KeyStore
     quota: QuotaStore
-    /** What tallies, peaks and timelines stand on. */
-    counts: Counts
     lastUses: LastUseStore
     audit: AuditStore
     refusals: RefusalStore
-    ledger: LedgerStore
-    swaps: SwapStore
     notices: NoticeStore
     /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
     strangers?: StrangerStore | undefined

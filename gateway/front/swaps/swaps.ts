@@ -1,3 +1,4 @@
+import { within } from '../../../shared/within.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { Config, UpstreamSettings } from '../config/config.ts'
 import {
@@ -61,7 +62,7 @@ export class Swaps {
       (settings) => this.#entryOf(settings) ?? [],
     )
     const looks = swaps.map(({ swap }) => this.#look(swap).catch(() => undefined))
-    await within(longestFirstLookMs, Promise.all(looks), [])
+    await within(longestFirstLookMs, Promise.all(looks))
   }
 
   /** The swap of an upstream, which is followed until its last user releases it. */
@@ -209,20 +210,4 @@ const sentences: Readonly<Record<string, string>> = {
 
 function nameText({ name: { upstream, id } }: Pick<Swap, 'name'>): string {
   return `${upstream} ${id}`
-}
-
-async function within<Result>(
-  milliseconds: number,
-  done: Promise<Result>,
-  otherwise: Result,
-): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => resolve(otherwise), milliseconds)
-  })
-  try {
-    return await Promise.race([done, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,9 +1,11 @@
 import t from 'tap'
 import type { StoredKey } from '../../../gateway/front/keys/key.ts'
+import { mostBytes } from '../../../gateway/front/shelves/documents.ts'
 import { countSpaces } from '../../../gateway/front/stores/records.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
-import { redisLedger } from '../../../gateway/front/stores/redis/ledger.ts'
+import { redisDocuments } from '../../../gateway/front/stores/redis/documents.ts'
+import { ledgerOn } from '../../../gateway/front/records/ledger-store.ts'
 import { watchBans } from '../../../gateway/front/stores/redis/watch-bans.ts'
 import { progressFrom } from '../../../gateway/front/swaps/progress.ts'
 import { newKey } from '../../contracts/keys.ts'
@@ -18,10 +20,14 @@ import { until } from '../../support/until.ts'
 const { client: redis, url } = await startRedis(t)
 
 t.test('a day of the ledger that says it has a million billion chunks is read', async (t) => {
-  const ledger = redisLedger({ connection: redis, prefix: 'l:' })
-  const chunks = ['one', 'two'].map((text) => Buffer.from(text))
+  const documents = redisDocuments({ connection: redis, prefix: 'l:', timeoutMs: 5_000 })
+  const ledger = ledgerOn(documents)
+  const texts = ['one', '', 'x'.repeat(mostBytes), 'y'.repeat(2.5 * mostBytes)]
+  const chunks = texts.map((text) => Buffer.from(text))
   await ledger.close({ day: 20_000, chunks })
-  await redis.hset('l:{ledger:20000}', 'n', '1e15')
+  const closed = await documents.get('ledger:20000', 'closed')
+  const text = String(closed?.body).replace(/4$/, '1e15')
+  await documents.put('ledger:20000', 'closed', text, { keptMs: 60_000 })
   t.strictSame(await ledger.chunks(20_000), chunks)
 })
 

@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings, SwapSettings } from '../../../gateway/front/config/config.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedSwaps } from '../../../gateway/front/stores/embedded/swaps.ts'
+import { embeddedDocuments } from '../../../gateway/front/stores/embedded/documents.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
-import { redisSwaps } from '../../../gateway/front/stores/redis/swaps.ts'
+import { redisDocuments } from '../../../gateway/front/stores/redis/documents.ts'
 import type { SwapProgress } from '../../../gateway/front/swaps/progress.ts'
 import { reasonToGoBack } from '../../../gateway/front/swaps/judge.ts'
 import { RoundCounts, sumOf } from '../../../gateway/front/swaps/side-counts.ts'
+import { swapsOn } from '../../../gateway/front/swaps/store.ts'
 import { Swap } from '../../../gateway/front/swaps/swap.ts'
 import { swapStoreContract } from '../../contracts/swaps.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
@@ -31,8 +32,8 @@ void swapStoreContract(t, 'embedded, in a SQLite file', (t) => {
   const [one, other] = [openGatewayFile(file), openGatewayFile(file)]
   t.teardown(() => [one, other].forEach((database) => database.close()))
   return Promise.resolve({
-    first: new EmbeddedSwaps(one, Date.now),
-    second: new EmbeddedSwaps(other, Date.now),
+    first: swapsOn(embeddedDocuments(one, Date.now)),
+    second: swapsOn(embeddedDocuments(other, Date.now)),
   })
 })
 
@@ -40,7 +41,7 @@ async function viewsIn(t: Test, settings: RedisSettings) {
   const connections = [1, 2].map(() => connect(settings, { timeoutMs: 5_000, patient: true }))
   t.teardown(() => connections.forEach((connection) => connection.disconnect()))
   const [first, second] = connections.map((connection) =>
-    redisSwaps({ connection, prefix: 'test:', timeoutMs: 5_000 }),
+    swapsOn(redisDocuments({ connection, prefix: 'test:', timeoutMs: 5_000 })),
   )
   if (!first || !second) throw new Error('two were asked for')
   await until(() => connections.every(({ status }) => status === 'ready'))

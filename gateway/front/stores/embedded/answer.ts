@@ -10,6 +10,11 @@ export function answerOf<Answer>(ask: () => Answer): Answer {
   }
 }
 
+/** A promise of what SQLite answers; it rejects where `answerOf` throws. */
+export function promiseOf<Answer>(ask: () => Answer): Promise<Answer> {
+  return new Promise((resolve) => resolve(answerOf(ask)))
+}
+
 /** Turns SQLite's errors about a locked file or a full or failing disk into `StoreUnavailable`. */
 export function unavailable(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))

@@ -4,7 +4,7 @@ import { tableOf } from './count-table.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 21
+export const format = 22
 
 const tables = `
   CREATE TABLE keys (
@@ -59,30 +59,15 @@ const tables = `
   CREATE TABLE lines (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   CREATE TABLE lined (version INTEGER NOT NULL) STRICT;
   INSERT INTO lined VALUES (0);
-  CREATE TABLE swaps (
-    upstream TEXT NOT NULL,
-    id TEXT NOT NULL,
+  CREATE TABLE documents (
+    folder TEXT NOT NULL,
+    name TEXT NOT NULL,
     version INTEGER NOT NULL,
-    round INTEGER NOT NULL,
-    course TEXT NOT NULL,
-    askedAtMs INTEGER NOT NULL,
-    PRIMARY KEY (upstream, id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE swapCounts (
-    upstream TEXT NOT NULL,
-    id TEXT NOT NULL,
-    teller TEXT NOT NULL,
-    counts TEXT NOT NULL,
-    PRIMARY KEY (upstream, id, teller)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE ledgerDays (day INTEGER PRIMARY KEY, chunks INTEGER NOT NULL) STRICT;
-  CREATE TABLE ledgerChunks (
-    day INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (day, number)
+    untilMs INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (folder, name)
   ) STRICT;
-  CREATE TABLE ledgerBegan (day INTEGER NOT NULL) STRICT;
+  CREATE INDEX documentsByEnd ON documents (untilMs);
   CREATE TABLE notices (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     address TEXT NOT NULL,
@@ -143,11 +128,12 @@ const cacheKb = 256
 
 /** Writes without waiting for the disk, what may be lost in a power cut or is written again with a later sync. */
 export function withoutSync<Result>(database: Database, write: () => Result): Result {
+  const before = String(database.pragma('synchronous', { simple: true }))
   database.pragma('synchronous = NORMAL')
   try {
     return write()
   } finally {
-    database.pragma('synchronous = FULL')
+    database.pragma(`synchronous = ${before}`)
   }
 }
 

@@ -7,13 +7,14 @@ import {
   rememberedEntries,
   type AuditEntry,
 } from '../../records/audit-store.ts'
+import { ledgerOn } from '../../records/ledger-store.ts'
 import type { WrittenStore } from '../dump/store.ts'
 import { embeddedAudit } from './audit.ts'
 import { claim } from './claim.ts'
 import { openGatewayFile } from './database.ts'
+import { embeddedDocuments } from './documents.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { lastUseRows } from './last-uses.ts'
-import { embeddedLedger } from './ledger.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { quotaFile } from './quota-file.ts'
@@ -70,7 +71,7 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
   return {
     keys: new EmbeddedKeys(database, clock),
     counts: embeddedCounts(database),
-    ledger: embeddedLedger(database),
+    ledger: ledgerOn(embeddedDocuments(database, clock)),
     audit: embeddedAudit(database),
     putQuotas(some) {
       quotas.moveToTable(some.map(({ quota, state }) => ({ ...state, quota })))

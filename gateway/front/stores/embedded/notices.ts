@@ -17,7 +17,7 @@ import {
   type QueueState,
   type Turn,
 } from '../../records/notice-store.ts'
-import { answerOf } from './answer.ts'
+import { answerOf, promiseOf } from './answer.ts'
 import { oldestRows, oldRows } from './old-rows.ts'
 
 /** Notices that are read in one turn of the loop. */
@@ -65,12 +65,12 @@ export class EmbeddedNotices implements NoticeStore {
   }
 
   turns(): Promise<readonly Turn[]> {
-    return promised(() => this.#tables.states.all())
+    return promiseOf(() => this.#tables.states.all())
   }
 
   async due({ id }: QueueName, limit: number): Promise<readonly Queued[]> {
     // Looked at first, because a transaction takes the lock of the file.
-    const isDue = await promised(() => this.#tables.due.get(id, this.#clock(), 1) !== undefined)
+    const isDue = await promiseOf(() => this.#tables.due.get(id, this.#clock(), 1) !== undefined)
     return isDue ? this.#inOneStep(() => this.#handOut(id, limit)) : []
   }
 
@@ -79,7 +79,7 @@ export class EmbeddedNotices implements NoticeStore {
   }
 
   stateOf({ id, version }: QueueName): Promise<QueueState> {
-    return promised(() => {
+    return promiseOf(() => {
       const { queued = 0, dropped = 0, ended, endedAtMs } = this.#tables.address.get(id) ?? {}
       const waiting = this.#tables.waiting.get(id) ?? 0
       const isEnded = ended === version && typeof endedAtMs === 'number'
@@ -103,7 +103,7 @@ export class EmbeddedNotices implements NoticeStore {
   }
 
   #inOneStep<Result>(change: () => Result): Promise<Result> {
-    return promised(() => this.#database.transaction(change).immediate())
+    return promiseOf(() => this.#database.transaction(change).immediate())
   }
 
   #put(notice: NewNotice, queues: readonly QueueName[]): Added {
@@ -160,11 +160,6 @@ export class EmbeddedNotices implements NoticeStore {
       tables.end.run(queue.version, this.#clock(), queue.id)
     }
   }
-}
-
-/** A promise of what the file answers; it rejects where the file throws. */
-function promised<Answer>(ask: () => Answer): Promise<Answer> {
-  return new Promise((resolve) => resolve(answerOf(ask)))
 }
 
 function tablesOf(database: Database) {

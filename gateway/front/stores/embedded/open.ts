@@ -8,13 +8,12 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedAudit } from './audit.ts'
 import { embeddedCounts } from './counts.ts'
 import { openGatewayFile } from './database.ts'
+import { embeddedDocuments } from './documents.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { EmbeddedNotices } from './notices.ts'
-import { embeddedLedger } from './ledger.ts'
 import { embeddedRefusals } from './refusals.ts'
 import { EmbeddedQuotas } from './quota.ts'
-import { EmbeddedSwaps } from './swaps.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -29,18 +28,19 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)
   usage.pragma('synchronous = NORMAL')
-  const counts = embeddedCounts(usage)
+  const shelves = {
+    counts: embeddedCounts(usage),
+    documents: embeddedDocuments(database, clock),
+  }
   const isInPlace = lookFor(file)
   return {
     keys,
     quota,
-    counts,
-    ...recordsOn(counts),
+    ...shelves,
+    ...recordsOn(shelves),
     lastUses: embeddedLastUses(usage),
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     refusals: embeddedRefusals(usage),
-    ledger: embeddedLedger(database),
-    swaps: new EmbeddedSwaps(usage, clock),
     notices: new EmbeddedNotices(usage, clock),
     questions: ownQuestions(),
     fleet: fleetOfOne(clock),

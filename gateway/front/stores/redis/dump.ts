@@ -2,17 +2,18 @@ import type { Clock } from '../../../../shared/clock.ts'
 import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
+import { ledgerOn } from '../../records/ledger-store.ts'
 import { damaged, type Found, type ReadStore, type WrittenStore } from '../dump/store.ts'
 import { keepUntil } from '../keep-until.ts'
 import { answerOf } from './answer.ts'
 import { redisAudit } from './audit.ts'
 import type { Connection } from './connect.ts'
+import { redisDocuments } from './documents.ts'
 import { redisFleet } from './fleet.ts'
 import type { RedisFormat } from './format.ts'
 import { keyNames } from './key-names.ts'
 import { RedisKeys } from './keys.ts'
 import { redisLastUses, usesPutter } from './last-uses.ts'
-import { redisLedger } from './ledger.ts'
 import { auditPutter } from './put-audit.ts'
 import { hashOfState, stateOfHash } from './quota-hash.ts'
 import { mastersOf, pairsOf, scanned } from './scan.ts'
@@ -49,7 +50,7 @@ export function readRedis(location: RedisLocation): ReadStore {
     counts: redisCounts(options),
     lastUses: redisLastUses(options),
     audit: redisAudit(connection, prefix),
-    ledger: redisLedger(options),
+    ledger: ledgerOn(redisDocuments(options)),
     close: () => Promise.resolve(connection.disconnect()),
   }
 }
@@ -62,7 +63,7 @@ export async function writtenRedis(location: RedisLocation): Promise<WrittenStor
   return {
     keys: new RedisKeys(options),
     counts: redisCounts(options),
-    ledger: redisLedger(options),
+    ledger: ledgerOn(redisDocuments(options)),
     audit: redisAudit(connection, prefix),
     putQuotas: quotaPutter(location),
     putUses: usesPutter(options),

@@ -1,3 +1,4 @@
+import { within } from '../../../../shared/within.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import {
@@ -159,10 +160,10 @@ class Pulse {
     this.#isLeaving = true
     const { connection, names, step } = this.#options
     const left = Promise.all([connection.zrem(names.all, this.#id), step(this.#id, '')])
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => (timer = setTimeout(resolve, timeoutMs)))
-    await Promise.race([left.catch(() => undefined), late])
-    clearTimeout(timer)
+    await within(
+      timeoutMs,
+      left.catch(() => undefined),
+    )
   }
 
   async #answer(reply: Promise<unknown>): Promise<[nowMs: number, configs: number, news: string]> {

@@ -11,6 +11,7 @@ import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
+import { redisDocuments } from './documents.ts'
 import { redisFleet } from './fleet.ts'
 import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
@@ -18,12 +19,10 @@ import { redisLastUses } from './last-uses.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisNotices } from './notices.ts'
 import { RedisQuestions } from './questions.ts'
-import { redisLedger } from './ledger.ts'
 import { redisQuotas } from './quota.ts'
 import { redisRefusals } from './refusals.ts'
 import { redisStrangers } from './strangers.ts'
 import { within } from './script.ts'
-import { redisSwaps } from './swaps.ts'
 
 /** The lifetime of a probe's value. */
 const probeKeptMs = 10_000
@@ -50,7 +49,10 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   format.guard()
   const keys = new RedisKeys({ ...parts, clock, format })
   const quota = redisQuotas(parts)
-  const counts = redisCounts(parts)
+  const shelves = {
+    counts: redisCounts(parts),
+    documents: redisDocuments({ connection, prefix, timeoutMs }),
+  }
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
@@ -63,13 +65,11 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   return {
     keys,
     quota,
-    counts,
-    ...recordsOn(counts),
+    ...shelves,
+    ...recordsOn(shelves),
     lastUses: redisLastUses(parts),
     audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     refusals: redisRefusals(parts),
-    ledger: redisLedger(parts),
-    swaps: redisSwaps({ connection, prefix, timeoutMs }),
     notices: new RedisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     questions,

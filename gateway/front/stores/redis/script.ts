@@ -48,7 +48,12 @@ export type RedisOptions = Readonly<{
   testClock?: Clock | undefined
 }>
 
-export type ScriptOptions = Omit<RedisOptions, 'prefix'> & Readonly<{ file: string }>
+export type ScriptOptions = Omit<RedisOptions, 'prefix'> &
+  Readonly<{
+    file: string
+    /** Whether it answers with buffers in place of texts. */
+    inBytes?: boolean
+  }>
 
 /** Binds a script to its names, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {
@@ -66,7 +71,7 @@ export function keyedScript(options: ScriptOptions): KeyedScript {
  * Sends a script by its digest. A server that doesn't know it, after a restart, a fail-over or a flush,
  * gets the whole text.
  */
-function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
+function runner({ connection, timeoutMs, breaker, file, inBytes = false }: ScriptOptions) {
   const source = sourceOf(file)
   const digest = hash('sha1', source)
   const timeouts = new AnswerTimeouts(timeoutMs)
@@ -74,12 +79,16 @@ function runner({ connection, timeoutMs, breaker, file }: ScriptOptions) {
     within(
       timeouts,
       (answered, failed, isOver) => {
+        const send = (command: 'eval' | 'evalsha', script: string): Promise<unknown> =>
+          inBytes
+            ? connection.callBuffer(command, script, count, ...names, ...args)
+            : connection[command](script, count, ...names, ...args)
         const sendWhole = (error: Error): void => {
           // After the time limit the caller has decided by itself: the script must not run any more.
           if (isOver() || !error.message.startsWith('NOSCRIPT')) return failed(error)
-          connection.eval(source, count, ...names, ...args).then(answered, failed)
+          send('eval', source).then(answered, failed)
         }
-        connection.evalsha(digest, count, ...names, ...args).then(answered, sendWhole)
+        send('evalsha', digest).then(answered, sendWhole)
       },
       breaker,
     )
