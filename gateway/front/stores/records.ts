@@ -2,9 +2,9 @@ import { peakSpace, peaksOn, type PeakStore } from '../counts/peak-store.ts'
 import { routeSpace, talliesOn, tallySpace, type TallyStore } from '../counts/tally-store.ts'
 import { timelineOn, timelineSpace, type TimelineStore } from '../counts/timeline-store.ts'
 import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
-import type { Space } from '../shelves/counts.ts'
+import type { Counts, Space } from '../shelves/counts.ts'
+import type { Documents } from '../shelves/documents.ts'
 import { swapsOn, type SwapStore } from '../swaps/store.ts'
-import type { Shelves } from './stores.ts'
 
 /** The spaces of counts of a gateway. */
 export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
@@ -17,6 +17,8 @@ export type Records = Readonly<{
   ledger: LedgerStore
   swaps: SwapStore
 }>
+
+export type Shelves = Readonly<{ counts: Counts; documents: Documents }>
 
 export function recordsOn({ counts, documents }: Shelves): Records {
   return {

@@ -12,15 +12,13 @@ import type { Counts } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
 import type { Records } from './records.ts'
 
-/** The shelves of any technology, on which records stand. */
-export type Shelves = Readonly<{ counts: Counts; documents: Documents }>
-
 /** The stores: all state that outlives a request and a configuration. */
 export type Stores = Records &
-  Shelves &
   Readonly<{
     keys: KeyStore
     quota: QuotaStore
+    counts: Counts
+    documents: Documents
     lastUses: LastUseStore
     audit: AuditStore
     refusals: RefusalStore
