@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import { logLevels, standardLog } from '../shared/log.ts'
 import { progressBar } from '../shared/progress.ts'
+import { withSecrets } from '../shared/secret-files.ts'
 import { isLoopback, portInUse, serve } from '../shared/serve.ts'
 import { secretFault, secretWarning } from '../shared/signature.ts'
 import { collectorForm, isCollector } from '../shared/spans/collector.ts'
@@ -50,7 +51,6 @@ async function main(): Promise<void> {
     HOST = '127.0.0.1',
     LISTEN = '',
     DATABASE = 'data/animals.db',
-    GATEWAY_SECRET,
     LOG_LEVEL,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector = '',
   } = process.env
@@ -58,7 +58,8 @@ async function main(): Promise<void> {
   const port = portOf(['PORT', process.env['PORT']]) ?? 8_090
   const socket = socketFrom(LISTEN)
   const level = levelFrom(LOG_LEVEL ?? 'info')
-  const fault = secretFault(GATEWAY_SECRET)
+  const secret = withSecrets('GATEWAY_SECRET', process.env['GATEWAY_SECRET']).text || undefined
+  const fault = secretFault(secret)
   if (fault) throw new Error(fault)
   const database = openDatabase(DATABASE)
   if (count !== undefined) return fill(database, count)
@@ -67,20 +68,20 @@ async function main(): Promise<void> {
   const spans =
     collector === '' ? undefined : await openSpans(spansTo(collector, (err) => tell(err)))
   const tls = tlsFrom(process.env, () => app.log)
-  const app = createBackend({ database, secret: GATEWAY_SECRET, log, spans, tls })
+  const app = createBackend({ database, secret, log, spans, tls })
   const tell = collectorTrouble(app.log)
   app.addHook('onClose', async () => {
     tls?.close()
     await spans?.close()
     database.close()
   })
-  const isOpen = !GATEWAY_SECRET && !tls?.texts.ca
+  const isOpen = !secret && !tls?.texts.ca
   if (isOpen && socket === undefined && !isLoopback(HOST)) {
     app.log.warn(
       `listening on ${HOST} without GATEWAY_SECRET: every request that reaches it is served`,
     )
   }
-  const weakness = secretWarning(GATEWAY_SECRET)
+  const weakness = secretWarning(secret)
   if (weakness) app.log.warn(weakness)
   if (socket !== undefined) return serveAt(app, socket)
   try {

@@ -1,10 +1,10 @@
 import { logLevels, type LogTarget } from '../shared/log.ts'
 import { isLoopback } from '../shared/serve.ts'
-import { secretFault } from '../shared/signature.ts'
 import { portOf } from '../shared/units.ts'
-import { adminTokensFrom, guessableWarnings, roleWarnings } from './office/admin/token.ts'
+import { guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { configFile } from './office/config/file-text.ts'
 import { readConfig } from './office/config/load.ts'
+import { ProcessSecrets } from './process-secrets.ts'
 
 /** The settings of a process of the gateway. */
 export type ProcessSettings = ReturnType<typeof settingsFrom>
@@ -25,14 +25,12 @@ export function settingsFrom(
   target: LogTarget,
   options: Readonly<{ [Name in keyof typeof portOptions]?: string | undefined }> = {},
 ) {
-  const { LOG_LEVEL = 'info', GATEWAY_SECRET: secret, ADMIN_TOKEN } = environment
-  const { GATEWAY_PORT, ADMIN_PORT, DECIDE_PORT } = environment
+  const { LOG_LEVEL = 'info', GATEWAY_PORT, ADMIN_PORT, DECIDE_PORT } = environment
   const port = portOf(['--port', options.port], ['GATEWAY_PORT', GATEWAY_PORT])
   const adminPort = portOf(['--admin-port', options['admin-port']], ['ADMIN_PORT', ADMIN_PORT])
   const decidePort = portOf(['--decide-port', options['decide-port']], ['DECIDE_PORT', DECIDE_PORT])
-  const fault = secretFault(secret)
-  if (fault) throw new Error(fault)
-  const tokens = adminTokensFrom(ADMIN_TOKEN)
+  const secrets = new ProcessSecrets(environment)
+  const { tokens, adminToken } = secrets
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
@@ -47,12 +45,12 @@ export function settingsFrom(
     )
   }
   /** The weaknesses of the tokens. */
-  const warnings = [...roleWarnings(ADMIN_TOKEN), ...guessableWarnings(tokens)]
+  const warnings = [...roleWarnings(adminToken), ...guessableWarnings(tokens)]
   /** Ports that options or environment name go before those of the file. */
   const places = {
     listen: { host: listen.host, port: port ?? listen.port },
     admin: { host, port: adminPort ?? admin.port },
     decide: decide && { host: decide.host, port: decidePort ?? decide.port },
   }
-  return { file, loaded, places, environment, secret, tokens, warnings, log: { level, target } }
+  return { file, loaded, places, environment, secrets, warnings, log: { level, target } }
 }

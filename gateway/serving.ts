@@ -104,7 +104,7 @@ export class Serving {
     const log = { ...settings.log, name }
     const gateway: Gateway = await Gateway.open({
       ...options,
-      ...{ config, secret: settings.secret, log, self, siblings: link },
+      ...{ config, secret: () => settings.secrets.secret, log, self, siblings: link },
       closeDays: (nowMs) => serving.#closeDays(nowMs),
     })
     const serving: Serving = new Serving(gateway, settings, options, log)
@@ -143,11 +143,11 @@ export class Serving {
   async openAdmin(place?: Place): Promise<void> {
     if (!this.#isLeader) return
     const { gateway, reloader, metrics } = this
-    const { loaded, places, tokens, secret, environment } = this.#settings
+    const { loaded, places, secrets, environment } = this.#settings
     const { tls } = loaded.config.admin
     const { certificates, stores } = gateway.front
     this.admin = createAdmin({
-      ...{ gateway, reloader, metrics, tokens, secret, environment, log: this.#log },
+      ...{ gateway, reloader, metrics, secrets, environment, log: this.#log },
       clock: this.#options.clock,
       tls: tls && certificates.open('admin', tls),
       thread: this.#thread,
@@ -184,12 +184,12 @@ export class Serving {
 
   #openThread(options?: Partial<OfficeThreadOptions>): OfficeThread {
     const { gateway } = this
-    const { file, environment, secret } = this.#settings
+    const { file, environment } = this.#settings
     return new OfficeThread({
       ...officeOf(gateway),
       begin: () => {
         const { text } = this.reloader
-        return { file, environment, text, config: gateway.config, secret }
+        return { file, environment, text, config: gateway.config }
       },
       ...options,
     })
@@ -197,14 +197,14 @@ export class Serving {
 
   #openReloader(desk: AskDesk): Reloader {
     const { gateway } = this
-    const { file, loaded } = this.#settings
+    const { file, loaded, secrets } = this.#settings
     const { certificates, swaps } = gateway.front
     const note = noteReload({
       ...{ gateway, metrics: this.metrics, isLeader: this.#isLeader, log: gateway.log },
       warn: (warnings) => this.#warn(warnings),
     })
     return new Reloader({
-      ...{ file, loaded, desk },
+      ...{ file, loaded, secrets, desk },
       change: (config) => gateway.change(config),
       hindrances: (config) => hindrances(swaps, gateway.config, config),
       onAttempt: (...attempt) => {
@@ -221,8 +221,8 @@ export class Serving {
   }
 
   #warnAtStart(): void {
-    const { loaded, secret, warnings } = this.#settings
-    const weakness = secretWarning(secret)
+    const { loaded, secrets, warnings } = this.#settings
+    const weakness = secretWarning(secrets.secret)
     this.#warn([...(weakness === undefined ? [] : [weakness]), ...warnings, ...loaded.warnings])
   }
 

@@ -1,3 +1,4 @@
+import type { SecretSource } from '../shared/signature.ts'
 import { openFront, type FrontOptions } from './front/front.ts'
 import { checkFor } from './office/compare/swap-check.ts'
 import { openOffice, type OfficeOptions } from './office/office.ts'
@@ -6,7 +7,7 @@ export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &
   OfficeOptions &
   Readonly<{
     /** The secret of the gateway's signature, if it signs. */
-    secret?: string | undefined
+    secret?: SecretSource
   }>
 
 /** The parts of a gateway: what its callers touch, and what its operators use. */

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 
 export type FileWatchOptions = Readonly<{
-  files: readonly string[]
+  /** The files, as they are at each look. Those that come newly are told as changed. */
+  files: () => readonly string[]
   /** The interval between looks. Changed files are told once they are the same at two looks in a row. */
   everyMs: number
   /** Hears of changed files. If it rejects, they are told again at the next look. */
@@ -54,7 +55,7 @@ export class FileWatch {
   }
 
   async #look(): Promise<string> {
-    return (await Promise.all(this.#options.files.map(stampOf))).join(' ')
+    return (await Promise.all(this.#options.files().map(stampOf))).join(' ')
   }
 }
 

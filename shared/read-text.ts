@@ -13,7 +13,12 @@ export function readText(file: string, mostBytes: number): ReadText {
     if (entry.size > mostBytes) {
       return { why: `it has ${overMost(entry.size, 'bytes', mostBytes)}` }
     }
-    return { text: readFileSync(file, 'utf8') }
+    const bytes = readFileSync(file)
+    // Files of /proc tell no size.
+    if (bytes.length > mostBytes) {
+      return { why: `it has ${overMost(bytes.length, 'bytes', mostBytes)}` }
+    }
+    return { text: bytes.toString() }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     return {

@@ -43,6 +43,13 @@ export type Sign = (request: Signed, nowMs: number) => string[]
 /** The fault of a request's signature as a sentence; else the names of the fields that it covers. */
 export type SignatureCheck = (request: Received, nowMs: number) => string | readonly string[]
 
+/** A secret, or a function that gives the present one. */
+export type SecretSource = string | undefined | (() => string | undefined)
+
+export function presentSecret(source: SecretSource): string | undefined {
+  return typeof source === 'function' ? source() : source
+}
+
 /** A shorter secret can be guessed from one signature. */
 const shortSecret = 16
 

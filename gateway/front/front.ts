@@ -89,6 +89,11 @@ export async function openFront(options: FrontOptions) {
     self,
     /** The line of this process for the fleet. */
     member,
+    /** Goes by another configuration from now on, in what outlives one. */
+    change(next: Config): void {
+      callers.strangers.limits = next.strangers
+      stores.renew?.(next.store)
+    },
     /** Tells the events of the front to somebody, from now on. */
     listen(listener: FrontListener): void {
       listening.by = listener

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../shared/clock.ts'
 import { requestIdFrom } from '../../shared/request-id.ts'
 import { createService, tellerOf, type LogSettings, type Malformed } from '../../shared/service.ts'
-import { signer } from '../../shared/signature.ts'
+import { presentSecret, signer, type SecretSource } from '../../shared/signature.ts'
 import type { AskingProxy } from './config/asking.ts'
 import type { Config } from './config/config.ts'
 import { decidedIn, forwardedIn } from './config/views.ts'
@@ -21,7 +21,7 @@ import { RequestRecord } from './request-record.ts'
 export type GenerationOptions = Readonly<{
   front: Front
   config: Config
-  secret?: string | undefined
+  secret?: SecretSource
   clock: Clock
   /** The settings of the log, for the lines of requests. */
   logSettings: LogSettings
@@ -94,7 +94,8 @@ async function build(options: BuildOptions): Promise<Served> {
     },
   })
   try {
-    const sign = secret ? signer(secret) : undefined
+    const shared = presentSecret(secret)
+    const sign = shared ? signer(shared) : undefined
     const describe = describer(new LogThrottle(clock), addressOf, asking)
     const tell = logSettings && tellerOf(app.log, logSettings, describe)
     const finish = isToldInHeaders ? [tellRefusal] : []

@@ -114,7 +114,7 @@ export class FrontServer {
     } finally {
       front.issuers.keep(this.#generation.config.jwt)
     }
-    front.strangers.limits = config.strangers
+    front.change(config)
     this.#applyTimeLimits(config)
     void before.underWay.whenNone().then(() => before.close())
   }

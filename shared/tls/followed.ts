@@ -37,7 +37,7 @@ export class FollowedTls {
     this.#options = options
     this.#texts = readTls(files, { called: names })
     this.#watch = new FileWatch({
-      files: [files.ca, files.cert, files.key].filter((file) => file !== undefined),
+      files: () => [files.ca, files.cert, files.key].filter((file) => file !== undefined),
       everyMs: lookEveryMs,
       changed: () => this.readAgain(),
     })

@@ -118,7 +118,7 @@ const signatureFault = signatureChecker('s'.repeat(16))
 const fields = (text: string) => ({ 'signature-input': text, signature: text })
 
 const operators = [{ name: 'a', role: 'all' as const, token: 'x'.repeat(32) }]
-const sessions = new Sessions(operators, Date.now)
+const sessions = new Sessions(() => operators, Date.now)
 const visit = { address: '', isHttps: false, origin: '' }
 const signIn = Type.Object({ token: Type.String() }, { additionalProperties: false })
 const bodyOf = (text: string): Blocks => {

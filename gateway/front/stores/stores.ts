@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import type { StoreSettings } from '../config/config.ts'
 import type { RefusalStore } from '../counts/refusal-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
@@ -35,6 +36,8 @@ export type Stores = Records &
     waitsFor(error?: Error): string
     /** A warning if these stores have no keys while the file of the same configuration has some. */
     leftBehind(): Promise<string | undefined>
+    /** Takes the credentials of these settings for connections from now on; the rest of them doesn't change. */
+    renew?(settings: StoreSettings): void
     close(): Promise<void>
   }>
 

@@ -21,7 +21,7 @@ import { EventStreams } from './events.ts'
 import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
 import { Sessions } from './session.ts'
-import { type AdminTokens } from './token.ts'
+import type { AdminSecrets } from './token.ts'
 import { Guesses } from './guesses.ts'
 import { requireToken } from './require-token.ts'
 
@@ -32,10 +32,7 @@ export type AdminOptions = Readonly<{
   gateway: OperatedGateway
   reloader: Reloader
   metrics: Metrics
-  /** The tokens of operators; without any, the admin API is closed. */
-  tokens: AdminTokens
-  /** The secret of the gateway's signature, if it signs. */
-  secret?: string | undefined
+  secrets: AdminSecrets
   /** The certificate of the address; without it, it speaks plain HTTP. */
   tls?: FollowedTls | undefined
   log?: LogSettings | undefined
@@ -49,7 +46,7 @@ export type AdminOptions = Readonly<{
 
 /** The server of the admin address: health, metrics, the admin API and the console. */
 export function createAdmin(options: AdminOptions): FastifyInstance {
-  const { gateway, reloader, metrics, tokens, secret, log, clock = Date.now } = options
+  const { gateway, reloader, metrics, secrets, log, clock = Date.now } = options
   const { thread, tls, environment = {} } = options
   const app = createService({
     name: 'admin',
@@ -86,8 +83,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
 
   app.addHook('onClose', () => thread?.close())
   app.decorateRequest('admin', null)
-  const sessions = new Sessions(tokens, clock)
-  addConsole(app, { gateway, tokens, sessions, clock })
+  const sessions = new Sessions(() => secrets.tokens, clock)
+  addConsole(app, { gateway, secrets, sessions, clock })
 
   const sessionOf = sessionFinder({ sessions, config: () => gateway.config, clock })
   const guesses = new Guesses({
@@ -97,14 +94,14 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     limits: () => gateway.config.strangers,
   })
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, tokens, guesses, sessionOf)
+    requireToken(guarded, secrets, guesses, sessionOf)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })
     addOperations(guarded, {
       gateway,
       reloader,
-      secret,
+      secrets,
       clock,
       streams,
       environment,

@@ -18,7 +18,7 @@ import { requireKnownQueries } from './query.ts'
 import { closed, missing } from './refusals.ts'
 import { longestMs, sessionView, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
-import type { AdminTokens } from './token.ts'
+import type { AdminSecrets } from './token.ts'
 import { originFault, setCookie, browserOriginOf } from './browser-origin.ts'
 
 const folder = fileURLToPath(new URL('./console', import.meta.url))
@@ -32,14 +32,14 @@ const closedPage = 'no-token.html'
 
 export type ConsoleOptions = Readonly<{
   gateway: OperatedGateway
-  tokens: AdminTokens
+  secrets: AdminSecrets
   sessions: Sessions
   clock: Clock
 }>
 
 /** Adds the console: its page, its files and its session. */
 export function addConsole(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway, tokens } = options
+  const { gateway, secrets } = options
   const hostFault = pageScreen(gateway.config.admin)
   void app.register((inner, _options, done) => {
     // In this scope and not by the path as it came: the router also finds a path with needless escapes.
@@ -50,7 +50,7 @@ export function addConsole(app: FastifyInstance, options: ConsoleOptions): void 
         done()
       })
       page.get('/console', (_request, reply) => reply.redirect('/console/', 308))
-      addFiles(page, tokens.length > 0)
+      addFiles(page, secrets.tokens.length > 0)
       done()
     })
     void inner.register((session, _options, done) => {
@@ -77,15 +77,15 @@ const signInBody = Type.Object(
 )
 
 function addSession(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway, tokens, sessions, clock } = options
+  const { gateway, secrets, sessions, clock } = options
   const url = '/console/session'
   const config: SessionFinderOptions['config'] = () => gateway.config
   const entryOf = sessionFinder({ sessions, config, clock })
   const { audit, strangers } = gateway.front.stores
-  const signIns = new SignIns({ tokens, sessions, audit, log: app.log, clock, strangers })
+  const signIns = new SignIns({ secrets, sessions, audit, log: app.log, clock, strangers })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     void reply.headers(privately)
-    if (tokens.length === 0) return done(closed())
+    if (secrets.tokens.length === 0) return done(closed())
     done(originFault(raw, browserOriginOf(raw, gateway.config.trustedProxies)))
   })
   requireKnownQueries(app)

@@ -15,14 +15,14 @@ import type { OfficeThread } from '../thread/office-thread.ts'
 import { addWithTypes, contentOf, requireNothing } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types } from './operation-answer.ts'
-import { type Operator } from './token.ts'
+import type { AdminSecrets, Operator } from './token.ts'
 import { fromBody, fromHeaders, fromPath, fromQuery, parametersAt, withoutPath } from './given.ts'
 import { operatorOf, roleScreen } from './require-token.ts'
 
 export type OperationsOptions = Readonly<{
   gateway: OperatedGateway
   reloader: Reloader
-  secret: string | undefined
+  secrets: AdminSecrets
   clock: Clock
   streams: EventStreams
   /** The values that a configuration’s `${NAME}` may have. */
@@ -97,7 +97,9 @@ function addRoute(
       const thread = threadFor(operation, inputs, options)
       if (thread) {
         const form = formOf(request, operation)
-        const question = { operation, given: inputs, form, operator, nowMs: options.clock() }
+        const { secret } = options.secrets
+        const asked = { given: inputs, form, operator, secret }
+        const question = { operation, ...asked, nowMs: options.clock() }
         const answer = await inTurn(() => thread.ask(question, leaving.signal))
         return reply.type(types[form]).send(answer)
       }
@@ -166,13 +168,13 @@ function bodyOf(parameters: Parameters): ReadGiven {
 
 /** The context of an operation that the holder of a token asks for. */
 function contextOf(
-  { gateway, reloader, ...others }: OperationsOptions,
+  { gateway, reloader, secrets, ...others }: OperationsOptions,
   operator: Operator,
   left: AbortSignal,
 ): GatewayContext {
   const by = operator.name
   return {
-    ...gatewayContext({ ...others, gateway, by }),
+    ...gatewayContext({ ...others, gateway, secret: secrets.secret, by }),
     gateway,
     reloader,
     by,

@@ -4,7 +4,7 @@ import { allows, type Role } from '../operations/role.ts'
 import type { sessionFinder } from './session-finder.ts'
 import type { Guesses } from './guesses.ts'
 import { closed, invalid, missing } from './refusals.ts'
-import { holderOf, type AdminTokens, type Operator } from './token.ts'
+import { holderOf, type AdminSecrets, type Operator } from './token.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,11 +19,12 @@ declare module 'fastify' {
  */
 export function requireToken(
   app: FastifyInstance,
-  tokens: AdminTokens,
+  secrets: AdminSecrets,
   guesses: Guesses,
   sessionOf: ReturnType<typeof sessionFinder>,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
+    const { tokens } = secrets
     const { authorization } = request.headers
     const holder = holderOf(authorization, tokens)
     if (holder !== undefined) {

@@ -26,17 +26,27 @@ type Holder = Readonly<Operator & { signatureOf: Hmac; secretOf: Hmac }>
  * token, so every gateway with this token accepts them, also after a restart, and none without it does.
  */
 export class Sessions {
-  readonly #holders: readonly Holder[]
+  readonly #tokens: () => AdminTokens
   readonly #clock: Clock
+  /** The holders of the tokens that they were made of. */
+  #latest: Readonly<{ tokens: AdminTokens; holders: readonly Holder[] }> | undefined
 
-  constructor(tokens: AdminTokens, clock: Clock) {
+  constructor(tokens: () => AdminTokens, clock: Clock) {
     this.#clock = clock
-    this.#holders = tokens.map(({ name, role, token }) => ({
+    this.#tokens = tokens
+  }
+
+  get #holders(): readonly Holder[] {
+    const tokens = this.#tokens()
+    if (this.#latest?.tokens === tokens) return this.#latest.holders
+    const holders = tokens.map(({ name, role, token }) => ({
       name,
       role,
       signatureOf: keyedBy(token, 'cookie'),
       secretOf: keyedBy(token, 'secret'),
     }))
+    this.#latest = { tokens, holders }
+    return holders
   }
 
   /** Begins a session of the token at a place in `ADMIN_TOKEN`. */

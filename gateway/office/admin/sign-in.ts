@@ -6,7 +6,7 @@ import type { StrangerStore } from '../../front/limits/stranger-store.ts'
 import type { AuditStore, Change } from '../../front/records/audit-store.ts'
 import { invalid } from './refusals.ts'
 import type { Begun, Sessions } from './session.ts'
-import { placeOf, type AdminTokens } from './token.ts'
+import { placeOf, type AdminSecrets } from './token.ts'
 import { Guesses } from './guesses.ts'
 
 /** Wrong tokens of one address: 5 a minute. */
@@ -17,7 +17,7 @@ const mostLines = 100
 const hourMs = 3_600_000
 
 export type SignInOptions = Readonly<{
-  tokens: AdminTokens
+  secrets: AdminSecrets
   sessions: Sessions
   audit: Pick<AuditStore, 'add'>
   log: Pick<Log, 'error'>
@@ -45,8 +45,8 @@ export class SignIns {
    * why a store is out of reach.
    */
   begin(token: string, address: string): Begun {
-    const { tokens, sessions } = this.#options
-    const tokenIndex = placeOf(token, tokens)
+    const { secrets, sessions } = this.#options
+    const tokenIndex = placeOf(token, secrets.tokens)
     if (tokenIndex === undefined) {
       const refusal = this.#guesses.refuse(address, invalid)
       if (refusal.status === 401) this.#noteGuess(address)

@@ -9,6 +9,14 @@ export type Operator = Readonly<{ name: string; role: Role; endsAtMs?: number }>
 /** The tokens of operators. */
 export type AdminTokens = readonly Readonly<Operator & { token: string }>[]
 
+/** The secrets of a gateway, as they are at present. */
+export type AdminSecrets = Readonly<{
+  /** The tokens of operators; without any, the admin API is closed. */
+  tokens: AdminTokens
+  /** The secret of the gateway's signature, if it signs. */
+  secret?: string | undefined
+}>
+
 /** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
 

@@ -47,7 +47,7 @@ export function openTollgate(options: AppOptions): Tollgate {
     shown: loaded.shown,
     async change(config) {
       await change(config)
-      front.strangers.limits = config.strangers
+      front.change(config)
       office.change(config)
     },
     hindrances(before, after) {

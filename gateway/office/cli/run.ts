@@ -1,4 +1,5 @@
 import { progressBar, type Screen } from '../../../shared/progress.ts'
+import { withSecrets } from '../../../shared/secret-files.ts'
 import { portOf } from '../../../shared/units.ts'
 import type { AdminAddress } from '../../front/config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -74,9 +75,10 @@ async function runCommand(
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
+  const secretOf = (name: string) => withSecrets(name, environment[name]).text || undefined
   const toOf = ({ port, ...admin }: AdminAddress): To => ({
     address: { ...admin, port: adminPortIn(environment) ?? port },
-    adminToken: environment['ADMIN_TOKEN'],
+    adminToken: secretOf('ADMIN_TOKEN'),
   })
   const askOf: AskOf = async (address, endpoint, asked) => {
     const { askGateway } = await import('./running-gateway.ts')
@@ -104,7 +106,10 @@ async function runCommand(
     configFile: configuration.name,
     stores,
     desks: () => desksFor({ ...config, stores: stores(), clock: Date.now, by }),
-    secret: environment['GATEWAY_SECRET'],
+    // Few commands need it, and its file may be the gateway's own.
+    get secret() {
+      return secretOf('GATEWAY_SECRET')
+    },
     askGateway,
     askSigner:
       environment['GATEWAY_SECRET'] || !environment['ADMIN_TOKEN']

@@ -65,6 +65,7 @@ function shownValue(document: ConfigDocument, rule: Rule, node: Node | null, pat
   const quoted = document.quote(node, path)
   const variables = document.filled.variablesOf(node)
   if (variables.length === 0) return quoted
+  if (document.filled.hasSecret(node)) return `${quoted}, whose text isn't shown`
   const value = String(document.value(node))
   const isSecret = [String(path.at(-1)), ...variables].some(isSecretName)
   const from = variables.join(' and ')

@@ -1,13 +1,23 @@
 import type { Config } from '../../front/config/config.ts'
 import { Refusal } from '../../../shared/refusal.ts'
+import { secretIn } from '../../../shared/secret-files.ts'
 import { ConfigError } from './config-error.ts'
 import { changeOf, writtenLines } from './diff.ts'
 import { ConfigDocument } from './document.ts'
 import { editedText, type Settings } from './edit/edit.ts'
 import { unifiedDiff } from './edit/unified-diff.ts'
-import { loadedFrom, readConfig, type Loaded } from './load.ts'
+import { textOf } from './file-text.ts'
+import { loadedFrom, type Loaded } from './load.ts'
 import { previewConfig, previewOf, type Fault, type Preview } from './preview.ts'
-import { hasToken, type Environment, baredText, guardedText } from './variables.ts'
+import {
+  baredText,
+  guardedText,
+  hasToken,
+  namesIn,
+  secretFileOf,
+  type Environment,
+  type ReadSecret,
+} from './variables.ts'
 import { visit } from 'yaml'
 import { yamlDocument } from './yaml-document.ts'
 
@@ -44,6 +54,8 @@ export class ConfigDesk {
   /** The file as it was read last, and the text that was checked last. */
   #read: Loaded | undefined
   #checked: Loaded | undefined
+  /** The file's text as it was read last, also with mistakes. */
+  #lastText = ''
 
   constructor(options: ConfigDeskOptions) {
     this.#options = options
@@ -56,12 +68,22 @@ export class ConfigDesk {
   /** Reads the file as it is now. */
   read() {
     const { file, environment } = this.#options
-    return this.#candidateOf((this.#read = readConfig(file, environment)))
+    this.#lastText = textOf(file)
+    return this.#candidateOf((this.#read = loadedFrom(this.#lastText, environment, file)))
   }
 
-  /** Reads a text that may become the file. */
+  /** The files of secrets that the file names, as it was read last. */
+  secretFiles(): readonly string[] {
+    return secretFilesIn(this.#lastText)
+  }
+
+  /** Reads a text that may become the file. It learns nothing of other files than those of the text in force. */
   check(text: string): Candidate {
-    return this.#candidateOf((this.#checked = loadedFrom(text, this.#options.environment, 'body')))
+    const named = new Set(secretFilesIn(this.inForce.text))
+    const readSecret: ReadSecret = (file) => (named.has(file) ? secretIn(file) : { why: foreign })
+    const { environment } = this.#options
+    this.#checked = loadedFrom(text, environment, 'body', 'gateway', readSecret)
+    return this.#candidateOf(this.#checked)
   }
 
   /** A candidate is in force. A desk that is new may have begun with it. */
@@ -126,17 +148,19 @@ export class ConfigDesk {
   /** The configuration in force. The files that it names may have changed since, and aren't read. */
   #inForceOf({ text, config }: Pick<ConfigDeskOptions, 'text' | 'config'>): InForce {
     const { file, environment } = this.#options
-    const document = ConfigDocument.read(text, environment)
+    const document = ConfigDocument.read(text, environment, 'set values', () => ({ why: '' }))
     const world = { files: undefined, adminToken: hasToken(environment), needsRoutes: true }
     return { ...previewOf(document, file, world), text, config }
   }
 
   #candidateOf(loaded: Loaded) {
-    const { config, text, sharedHash, warnings, shown } = loaded
+    const { config, text, secrets, sharedHash, warnings, shown } = loaded
     const { inForce } = this
     return {
       config,
       text,
+      /** The digests of its secrets in files. */
+      secrets,
       /** The hash of what the gateways of a fleet have in common. */
       sharedHash,
       warnings,
@@ -176,14 +200,22 @@ export function examined(text: string, environment: Environment, name: string): 
   }
 }
 
-/** The names of the variables that are in the values of a text; those in comments aren't. */
+/** Why a text that somebody sends can't have a secret. */
+const foreign =
+  'the file in force doesn’t name it, and a text that is sent reads no others; write it into the file by hand'
+
+function secretFilesIn(text: string): string[] {
+  return [...variablesIn(text)].flatMap((name) => secretFileOf(name) ?? [])
+}
+
+/** The names of the variables and secrets that are in the values of a text; those in comments aren't. */
 function variablesIn(text: string): ReadonlySet<string> {
   const names = new Set<string>()
   const document = yamlDocument(guardedText(text))
   visit(document, {
     Scalar: (key, { value }) => {
       if (key === 'key' || typeof value !== 'string') return
-      for (const [, name = ''] of baredText(value).matchAll(/\$\{(\w+)/g)) names.add(name)
+      for (const name of namesIn(baredText(value))) names.add(name)
     },
   })
   return names

@@ -1,5 +1,6 @@
 import type { Change } from '../../front/records/audit-store.ts'
 import { nameOf } from './check.ts'
+import { isCredential } from './credentials.ts'
 import type { Path } from './mistake.ts'
 
 /** Sections that can't be changed while a gateway runs. */
@@ -38,9 +39,13 @@ export function differencesOf(
       ...sides,
       ...(beforeLine === undefined ? {} : { beforeLine }),
       ...(afterLine === undefined ? {} : { afterLine }),
-      ...(fixedSections.some((each) => each === path[0]) ? { needsRestart: true } : {}),
+      ...(needsRestart(path) ? { needsRestart: true } : {}),
     }
   })
+}
+
+function needsRestart(path: Path): boolean {
+  return fixedSections.some((each) => each === path[0]) && !isCredential(path)
 }
 
 /** The lines of all settings of a shown configuration that are written in its file, by their places. */

@@ -4,7 +4,7 @@ import { FilledValues, type Reading } from './filled-values.ts'
 import { maskedAt, maskedJson, withoutPasswords } from './mask.ts'
 import type { Mistake, Path } from './mistake.ts'
 import { Places } from './places.ts'
-import { guardedText, type Environment } from './variables.ts'
+import { guardedText, type Environment, type ReadSecret } from './variables.ts'
 import { yamlDocument } from './yaml-document.ts'
 import { isHuge } from './yaml-nodes.ts'
 import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
@@ -19,6 +19,7 @@ type Source = Readonly<{
   lines: LineCounter
   environment: Environment | undefined
   reading: Reading
+  readSecret: ReadSecret | undefined
   /** The first error of YAML: it shifts everything after it, so further errors would mislead. */
   broken: YAMLParseError | undefined
   orphans: readonly Mistake[]
@@ -41,6 +42,7 @@ export class ConfigDocument {
     text: string,
     environment?: Environment,
     reading: Reading = 'values',
+    readSecret?: ReadSecret,
   ): ConfigDocument {
     const lines = new LineCounter()
     const document = yamlDocument(environment ? guardedText(text) : text, lines)
@@ -51,17 +53,20 @@ export class ConfigDocument {
     const isReadable = !broken && orphans.length === 0
     const isBomb = isReadable && (isHuge(document) || !canUnfold(() => document.toJS()))
     const about = { broken, orphans, isBomb }
-    return new ConfigDocument(document, { text, lines, environment, reading, ...about })
+    const read = { environment, reading, readSecret }
+    return new ConfigDocument(document, { text, lines, ...read, ...about })
   }
 
   private constructor(document: Document.Parsed, source: Source) {
-    const { text, lines, environment, reading, broken, orphans, isBomb } = source
+    const { text, lines, environment, broken, orphans, isBomb } = source
     this.root = document.contents
     this.value = (node) => (node === null ? null : node.toJS(document))
     this.resolve = (node) =>
       node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
     this.places = new Places({ root: this.root, lines, resolve: this.resolve })
-    this.filled = new FilledValues(document, broken ? undefined : environment, reading)
+    const { reading, readSecret } = source
+    const variables = broken ? undefined : environment
+    this.filled = new FilledValues(document, variables, reading, readSecret)
     const { filled } = this
     this.mistakes = function* () {
       if (broken)
@@ -102,11 +107,11 @@ export class ConfigDocument {
 
   /**
    * Whether a value passes a check. A value from the environment is a text at first; if the text doesn't pass but its
-   * reading as a number, true or false does, the value becomes that.
+   * reading as a number, true or false does, the value becomes that. One from a file is always a text.
    */
   passes(node: Node | null, check: (value: unknown) => boolean): boolean {
     if (check(this.value(node))) return true
-    if (!isScalar(node) || !this.filled.has(node)) return false
+    if (!isScalar(node) || !this.filled.has(node) || this.filled.hasSecret(node)) return false
     const parsed = numberOrBoolean(node.value)
     if (parsed === undefined || !check(parsed)) return false
     node.value = parsed

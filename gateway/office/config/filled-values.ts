@@ -1,10 +1,17 @@
 import { isScalar, visit, type Document, type Node, type Scalar } from 'yaml'
 import type { Mistake } from './mistake.ts'
-import { baredText, filledIn, type Environment } from './variables.ts'
+import { unreadSecret, secretIn } from '../../../shared/secret-files.ts'
+import {
+  baredText,
+  filledIn,
+  secretFileOf,
+  type Environment,
+  type ReadSecret,
+} from './variables.ts'
 
 /**
  * How much of the environment a document reads: the values of variables, each of which must be set; those of the set ones; or
- * only the names.
+ * only the names. Files of secrets are read like variables, and those that can't be are like ones that aren't set.
  */
 export type Reading = 'values' | 'set values' | 'names'
 
@@ -20,13 +27,22 @@ export class FilledValues {
   readonly #variables = new Map<unknown, readonly string[]>()
   /** The name of each variable that was filled in, by its value. */
   readonly #nameByValue = new Map<string, string>()
+  /** The secrets in files, each of which is read once. */
+  readonly #secrets = new Map<string, ReturnType<ReadSecret>>()
   readonly #reading: Reading
+  readonly #readSecret: ReadSecret
   /** The values that only another environment decides. */
   readonly #unknown = new Set<unknown>()
   readonly #unset = new Set<string>()
 
-  constructor(document: Document, environment: Environment | undefined, reading: Reading) {
+  constructor(
+    document: Document,
+    environment: Environment | undefined,
+    reading: Reading,
+    readSecret: ReadSecret = secretIn,
+  ) {
     this.#reading = reading
+    this.#readSecret = readSecret
     const mistakes: Mistake[] = []
     this.mistakes = mistakes
     if (!environment) return
@@ -45,6 +61,19 @@ export class FilledValues {
   /** Whether a value contains variables, filled in from the environment or with their defaults. */
   has(node: Node | null): boolean {
     return isScalar(node) && this.#sources.has(node)
+  }
+
+  /** Whether a secret of a file is part of a value. It is a text then, and never shown. */
+  hasSecret(node: Node | null): boolean {
+    return this.variablesOf(node).some((name) => secretFileOf(name) !== undefined)
+  }
+
+  /** The secrets that were read from files. */
+  get secrets(): ReadonlyMap<string, string> {
+    const read = [...this.#secrets].flatMap(([file, { text }]) =>
+      text === undefined ? [] : [[file, text] as const],
+    )
+    return new Map(read)
   }
 
   /** The text of a value before variables were filled in, or their defaults; `undefined` if none were. */
@@ -97,11 +126,23 @@ export class FilledValues {
   /** Fills the variables into a value, and reports a missing one. */
   *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
     this.#sources.set(node, written)
-    const { text, withPlaceholders, nameByValue, missing } = filledIn(written, environment)
+    const { text, withPlaceholders, nameByValue, missing, unread } = filledIn(
+      written,
+      environment,
+      (file) => this.#secretIn(file),
+    )
+    if (/\$\{\w+:-[^}]*\$\{/.test(written)) {
+      const sentence = () => 'a default can have no variable in it'
+      yield { offset: node.range?.[0] ?? 0, sentence }
+      return
+    }
     const [first] = missing
     if (first !== undefined && this.#reading !== 'set values') {
+      const file = secretFileOf(first)
       const sentence = () =>
-        `the environment variable ${first} is not set; set it, or write \${${first}:-default}`
+        file === undefined
+          ? `the environment variable ${first} is not set; set it, or write \${${first}:-default}`
+          : unreadSecret(file, unread.get(file) ?? '')
       yield { offset: node.range?.[0] ?? 0, sentence }
       return
     }
@@ -115,6 +156,14 @@ export class FilledValues {
     const isUnknown = missing.size > 0 || (names.size > 0 && this.#reading === 'names')
     if (isUnknown) this.#unknown.add(node)
     node.value = isUnknown ? withPlaceholders : text
+  }
+
+  #secretIn(file: string): ReturnType<ReadSecret> {
+    // Only its name is read: it stands for itself.
+    if (this.#reading === 'names') return { text: `\${file:${file}}` }
+    const secret = this.#secrets.get(file) ?? this.#readSecret(file)
+    this.#secrets.set(file, secret)
+    return secret
   }
 }
 

@@ -3,8 +3,8 @@ import { fileSchema } from './schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A value with a variable, which is allowed in place of any single value. */
-const variable = { type: 'string', pattern: '\\$\\{\\w+(:-[^}]*)?\\}' }
+/** A value with a variable, or with a secret's file, which is allowed in place of any single value. */
+const variable = { type: 'string', pattern: '\\$\\{(\\w+(:-[^}]*)?|file:[^}]+)\\}' }
 
 /** The words of our schemas that JSON Schema doesn't have. */
 const ownWords: ReadonlySet<string> = new Set(['expected', 'shortFor'])

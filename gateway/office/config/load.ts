@@ -9,7 +9,7 @@ import { configFrom } from './interpret.ts'
 import { NamedFiles } from './named-files.ts'
 import { previewOf, type Preview } from './preview.ts'
 import { hashOf, mostBytes, sharedHashOf, textOf } from './file-text.ts'
-import { hasToken, type Environment } from './variables.ts'
+import { hasToken, type Environment, type ReadSecret } from './variables.ts'
 import { withDefaults } from './defaults.ts'
 
 /** A file that can be used. */
@@ -17,6 +17,8 @@ export type Loaded = Preview &
   Readonly<{
     config: Config
     text: string
+    /** The digests of the secrets that were read from files, by the files' names. */
+    secrets: Readonly<Record<string, string>>
     /** The same for files that differ only in what each machine has for itself. It hashes no variable's value. */
     sharedHash: string
   }>
@@ -47,9 +49,10 @@ export function loadedFrom(
   environment: Environment,
   name: string,
   reader: Reader = 'gateway',
+  readSecret?: ReadSecret,
 ): Loaded {
   requireShort(text, name)
-  return load(text, environment, name, reader)
+  return load(text, environment, name, reader, readSecret)
 }
 
 /** Checks a text like `loadedFrom`, but a value whose variable isn't set may be any that could stand there. */
@@ -102,8 +105,9 @@ function load(
   environment: Environment | undefined,
   name: string,
   reader: Reader,
+  readSecret?: ReadSecret,
 ): Loaded {
-  const document = ConfigDocument.read(text, environment)
+  const document = ConfigDocument.read(text, environment, 'values', readSecret)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
   const files = new NamedFiles(name, { readsDocument: reader !== 'command' })
@@ -122,7 +126,9 @@ function load(
   const config = frozen({ ...settings, hash: hashOf(text) })
   // The preview has checked it against the schema.
   const sharedHash = sharedHashOf(document.written() as ConfigFile)
-  return { ...preview, config, text, sharedHash }
+  const read = [...document.filled.secrets].map(([file, secret]) => [file, hashOf(secret)])
+  const secrets = Object.fromEntries(read) as Loaded['secrets']
+  return { ...preview, config, text, secrets, sharedHash }
 }
 
 function checked(text: string | undefined): string {

@@ -65,9 +65,9 @@ export function isMasked(path: Path, value: string): boolean {
   })
 }
 
-/** A secret becomes `…`; the name of a variable is shown, and an empty text too. */
+/** A secret becomes `…`; the name of a variable or of a file is shown, and an empty text too. */
 function masked(value: string): string {
-  return /^\$\{\w+\}$/.test(value) || value === '' ? value : '…'
+  return /^\$\{(?:\w+|file:[^}]*)\}$/.test(value) || value === '' ? value : '…'
 }
 
 /** Headers for backends with nothing of their values. */

@@ -3,6 +3,7 @@ import type { FileState } from '../../front/fleet/own-member.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
+import { withoutCredentials } from './credentials.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError, refusedBy, type RefusedFile } from './config-error.ts'
 import { DeskOverdue, type AskDesk, type Candidate } from './desk.ts'
@@ -19,12 +20,17 @@ export type ConfigState = FileState &
 
 export type Reloaded = 'changed' | 'unchanged' | 'refused'
 
+/** The configuration in force, as the reloader knows it. */
+type InForce = Pick<Candidate, 'config' | 'text' | 'secrets' | 'sharedHash'>
+
 export type ReloadOptions = Readonly<{
   file: string
   /** Reads and checks the file. */
   desk: AskDesk
   /** The configuration in force at first. */
-  loaded: Pick<Candidate, 'config' | 'text' | 'sharedHash'>
+  loaded: InForce
+  /** The secrets of the process, which are read again with the file. */
+  secrets: Readonly<{ files: readonly string[]; renew: () => (() => void) | undefined }>
   /** Puts another configuration in force. If it rejects, nothing has changed. */
   change: (config: Config) => Promise<void>
   /** Settings that something under way keeps from being changed as a configuration would. */
@@ -57,8 +63,9 @@ const lookEveryMs = 100
  */
 export class Reloader {
   readonly #options: ReloadOptions
-  #config: Config
-  #text: string
+  #inForce: InForce
+  /** The files of secrets that a refused file names. */
+  #wanted: readonly string[] = []
   #state: ConfigState
   readonly #watch: FileWatch
   #last: Promise<unknown> = Promise.resolve()
@@ -66,11 +73,10 @@ export class Reloader {
   constructor(options: ReloadOptions) {
     this.#options = options
     const { file, loaded } = options
-    this.#config = loaded.config
-    this.#text = loaded.text
+    this.#inForce = loaded
     this.#state = { file, ...inForceSince(loaded, Date.now()), mistakes: undefined }
     this.#watch = new FileWatch({
-      files: [file],
+      files: () => [file, ...this.#secretFiles],
       everyMs: lookEveryMs,
       // Without an answer of the desk, it is told again.
       changed: () => this.reload(watcher),
@@ -83,7 +89,7 @@ export class Reloader {
 
   /** The text in force. */
   get text(): string {
-    return this.#text
+    return this.#inForce.text
   }
 
   /** Asks the desk that reads the file. */
@@ -91,7 +97,13 @@ export class Reloader {
     return this.#options.desk
   }
 
-  /** Begins to follow the file. */
+  /** The files of secrets that are in force, or would be. */
+  get #secretFiles(): ReadonlySet<string> {
+    const { secrets } = this.#options
+    return new Set([...secrets.files, ...Object.keys(this.#inForce.secrets), ...this.#wanted])
+  }
+
+  /** Begins to follow the file, and those of secrets. */
   watch(): Promise<void> {
     return this.#watch.begin()
   }
@@ -117,8 +129,10 @@ export class Reloader {
   /** Throws a `ConfigError` if a candidate changes what needs a restart. */
   async requireChangeable({ config, text }: Candidate): Promise<void> {
     const { desk, hindrances } = this.#options
+    const before = withoutCredentials(this.#inForce.config)
+    const after = withoutCredentials(config)
     const changed = fixedSections.filter(
-      (name) => JSON.stringify(this.#config[name]) !== JSON.stringify(config[name]),
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
     )
     const faults: Fault[] = changed.map((name) => [
       [name],
@@ -130,7 +144,8 @@ export class Reloader {
   }
 
   async #attempt(by: string): Promise<Reloaded> {
-    const { desk, change } = this.#options
+    const { desk, change, secrets } = this.#options
+    let undo: (() => void) | undefined
     let candidate: Candidate | undefined
     const report = (result: Reloaded, state: Partial<ConfigState>): Reloaded => {
       this.#state = { ...this.#state, mistakes: undefined, more: undefined, ...state }
@@ -139,36 +154,41 @@ export class Reloader {
     }
     try {
       candidate = await desk('read')
+      this.#wanted = []
+      undo = secrets.renew()
       // Somebody may have undone a mistake: nothing changes, but the mistakes are gone.
-      if (this.#isInForce(candidate)) return report('unchanged', {})
+      if (!undo && this.#isInForce(candidate)) return report('unchanged', {})
       await this.requireChangeable(candidate)
       const config = frozen(candidate.config)
       await breathe()
       await change(config)
-      this.#config = config
-      this.#text = candidate.text
+      this.#inForce = { ...candidate, config }
       // A desk that is gone has a successor, which begins with these.
       await desk('adopt', candidate.text).catch(() => undefined)
       return report('changed', inForceSince(candidate, Date.now()))
     } catch (error) {
+      undo?.()
       // The desk has no answer: nothing is known of the file, unless it is the reason.
       if (error instanceof Refusal && !(error instanceof DeskOverdue)) throw error
       return report('refused', await this.#refusalOf(error, candidate))
     }
   }
 
-  /** Whether a candidate is the one in force: the same text, key sets and OpenAPI document. */
-  #isInForce({ text, config }: Candidate): boolean {
-    const [keys, others] = [config, this.#config].map(({ jwt }) =>
-      JSON.stringify(jwt.map(({ keys }) => keys)),
+  /** Whether a candidate is the one in force: the same text, secrets, key sets and OpenAPI document. */
+  #isInForce(candidate: Candidate): boolean {
+    const [one, other] = [candidate, this.#inForce].map(({ secrets, config: { jwt } }) =>
+      JSON.stringify([secrets, jwt.map(({ keys }) => keys)]),
     )
-    const isDocumentSame = config.portal?.document === this.#config.portal?.document
-    return text === this.#text && keys === others && isDocumentSame
+    const { text, config } = this.#inForce
+    const isDocumentSame = candidate.config.portal?.document === config.portal?.document
+    return candidate.text === text && one === other && isDocumentSame
   }
 
   async #refusalOf(error: unknown, candidate: Candidate | undefined): Promise<RefusedFile> {
     const { file, desk } = this.#options
     const refused = refusedBy(error)
+    // The file may wait for one of them.
+    if (!candidate) this.#wanted = await desk('secretFiles').catch(() => [])
     if (error instanceof ConfigError || !candidate) return refused
     // A foreign error may quote values from the environment.
     return { mistakes: `${file}: ${await desk('withNames', candidate.text, refused.mistakes)}` }

@@ -1,3 +1,5 @@
+import type { secretIn } from '../../../shared/secret-files.ts'
+
 /** Variables by name. An empty variable counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -6,17 +8,38 @@ export function hasToken(environment: Environment): boolean {
   return Boolean(environment['ADMIN_TOKEN'])
 }
 
-const variable = /\$\{(\w+)(?::-([^}]*))?\}/g
+const variable = /\$\{(?:(\w+)(?::-([^}]*))?|file:([^}]*))\}/g
 
-/** Fills the variables of an environment into a text. */
-export function filledIn(text: string, environment: Environment) {
+/** What a secret's file is called among variables. */
+const ofFile = 'file:'
+
+/** Reads the secret in a file. */
+export type ReadSecret = typeof secretIn
+
+/** The name of a secret's file among variables; `undefined` if the variable is none. */
+export function secretFileOf(variable: string): string | undefined {
+  return variable.startsWith(ofFile) ? variable.slice(ofFile.length) : undefined
+}
+
+/** The variables, and files of secrets, that a text names. */
+export function namesIn(text: string): string[] {
+  return [...text.matchAll(variable)].map(([, name, , file = '']) => name ?? ofFile + file)
+}
+
+/** Fills the variables of an environment, and the secrets in files, into a text. */
+export function filledIn(text: string, environment: Environment, readSecret: ReadSecret) {
   const missing = new Set<string>()
   const nameByValue = new Map<string, string>()
+  /** Why files of secrets can't be read, by their names. */
+  const unread = new Map<string, string>()
   // Behind the last brace, each default would be looked for to the end of the text.
   const end = text.lastIndexOf('}') + 1
   const fill = (show: (value: string, name: string) => string): string =>
-    text.slice(0, end).replace(variable, (_all, name: string, initial?: string) => {
-      const value = environment[name]
+    text.slice(0, end).replace(variable, (_all, plain?: string, initial?: string, file = '') => {
+      const name = plain ?? ofFile + String(file)
+      const secret = plain === undefined ? readSecret(String(file)) : undefined
+      if (secret?.why !== undefined) unread.set(String(file), secret.why)
+      const value = secret ? secret.text : environment[name]
       if (value !== undefined && value !== '') {
         nameByValue.set(value, name)
         return show(value, name)
@@ -31,8 +54,9 @@ export function filledIn(text: string, environment: Environment) {
     withPlaceholders: fill((_, name) => `\${${name}}`),
     /** The names of the variables that are set, by their values. */
     nameByValue,
-    /** The variables that are neither set nor have a default. */
+    /** The variables that are neither set nor have a default, and the files of secrets that can't be read. */
     missing,
+    unread,
   }
 }
 
@@ -41,7 +65,7 @@ const marks = '{}[],:#'
 const guards = '\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6'
 
 /** A variable within one line and without quotes, which YAML must read itself. */
-const inLine = /\$\{\w+(?::-[^}"'\r\n]*)?\}/g
+const inLine = /\$\{(?:\w+(?::-[^}"'\r\n]*)?|file:[^}"'\r\n]*)\}/g
 
 /** The parts in which such a variable may be: each ends with its brace, or with what no default may have. */
 const upToBrace = /[^}"'\r\n]+\}?/g

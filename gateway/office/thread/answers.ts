@@ -126,13 +126,13 @@ class OwnStores {
 }
 
 function contextOf(
-  { operator, nowMs }: SentQuestion,
+  { operator, secret, nowMs }: SentQuestion,
   { desk, beginning }: Room,
   stores: () => Stores,
 ): Context {
   const { inForce } = desk
   const { config } = inForce
-  const { secret, environment } = beginning
+  const { environment } = beginning
   const begunMs = performance.now()
   // A change may take minutes, and is dated at its end.
   const clock = (): number => nowMs + Math.floor(performance.now() - begunMs)

@@ -17,6 +17,8 @@ export type Question = Readonly<{
   form: Form
   /** The operator who asks: the author of changes. */
   operator: Readonly<{ name: string; role: Role }>
+  /** The secret of the gateway's signature, if it signs. */
+  secret: string | undefined
   nowMs: number
 }>
 
@@ -24,11 +26,7 @@ export type Question = Readonly<{
 export type SentQuestion = Omit<Question, 'operation'> & Readonly<{ name: string }>
 
 /** The first message to a thread: the configuration in force, on which it works. */
-export type Beginning = ConfigDeskOptions &
-  Readonly<{
-    /** The secret of the gateway's signature, if it signs. */
-    secret: string | undefined
-  }>
+export type Beginning = ConfigDeskOptions
 
 /** A question to the desk of configurations. */
 export type SentDeskQuestion = Readonly<{ name: DeskQuestion; given: readonly unknown[] }>

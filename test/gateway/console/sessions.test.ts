@@ -137,7 +137,9 @@ t.test('a cookie that was tampered with is none', async (t) => {
   const other = (at: number, to: unknown) =>
     Buffer.from(JSON.stringify(written.with(at, to))).toString('base64url')
   t.strictSame(written.slice(0, 2), ['bob', 'support'])
-  const bobs = new Sessions(adminTokensFrom(`bob:another-token-0123456789`), Date.now).begin(0)
+  const bobs = new Sessions(() => adminTokensFrom(`bob:another-token-0123456789`), Date.now).begin(
+    0,
+  )
   const forged = [
     `${other(0, 'alice')}.${signature}`,
     `${other(1, 'all')}.${signature}`,

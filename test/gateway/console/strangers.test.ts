@@ -263,7 +263,7 @@ t.test('without ADMIN_TOKEN the page says how to set one, and nothing else is th
   for (const name of readdirSync(source)) {
     t.equal((await operate('GET', `/console/${name}`)).status, 404)
   }
-  const old = new Sessions(adminTokensFrom(tokens), Date.now).begin(0)
+  const old = new Sessions(() => adminTokensFrom(tokens), Date.now).begin(0)
   const headers = {
     ...own,
     cookie: `tollgate_console=${old.cookie}`,

@@ -25,6 +25,7 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
   const connection = create(settings, options)
   // Without a listener ioredis prints each failure; commands report them anyway.
   connection.on('error', () => undefined)
+  connection.on(renewed, takeCredentials(connection))
   if (!options.patient) reconnectForever(connection)
   if (isCluster(connection)) {
     connection.on('+node', connectEarly)
@@ -37,11 +38,12 @@ export function connect(settings: RedisSettings, options: ConnectOptions): Conne
  * Reconnects until `disconnect` is called. By itself ioredis gives a connection up for good if a Sentinel
  * announces a new master while ioredis asks for one.
  */
-function reconnectForever(connection: Connection): void {
+function reconnectForever(connection: Connection, over: () => unknown = () => undefined): void {
   const disconnect = connection.disconnect.bind(connection)
   let isOver = false
   connection.disconnect = (reconnect = false) => {
     isOver ||= !reconnect
+    if (isOver) over()
     disconnect(reconnect)
   }
   const reconnect = (): void => {
@@ -157,6 +159,41 @@ function accessFrom({ username, password, tls }: RedisAccess): {
   }
 }
 
+/** The event by which connections beside one hear of other credentials. */
+const renewed = 'renewed'
+
+type Credentials = ReturnType<typeof credentialsIn>
+
+/** Has a connection, and those beside it, go by the credentials of other settings when they connect again. */
+export function renewAccess(connection: Connection, settings: RedisSettings): void {
+  connection.emit(renewed, credentialsIn(settings))
+}
+
+/** Takes other credentials from then on. A node of a Cluster that comes later has those of its pool, which are the first ones. */
+function takeCredentials(connection: Connection): (present: Credentials) => void {
+  if (!isCluster(connection)) return (present) => Object.assign(connection.options, present)
+  let latest: Credentials | undefined
+  connection.on('+node', (node: Redis) => Object.assign(node.options, latest))
+  return (present) => {
+    latest = present
+    // Those beside it that are made later go by these.
+    Object.assign(connection.options.redisOptions ?? {}, present)
+    for (const node of connection.nodes('all')) Object.assign(node.options, present)
+  }
+}
+
+function credentialsIn(settings: RedisSettings) {
+  if (!('url' in settings)) {
+    const { username, password } = settings
+    const sentinel = 'sentinels' in settings ? settings : undefined
+    const { sentinelUsername, sentinelPassword } = sentinel ?? {}
+    return { username, password, sentinelUsername, sentinelPassword }
+  }
+  const { Redis } = ioredis()
+  const { username, password } = new Redis(settings.url, { lazyConnect: true }).options
+  return { username, password }
+}
+
 /**
  * A second connection with the same options, for subscriptions: who listens subscribes each time it is `ready`. ioredis does
  * so as well for a single server, and leaves a failure to nobody, which would end the process.
@@ -166,7 +203,9 @@ export function duplicate(connection: Connection): Connection {
     ? connection.duplicate()
     : connection.duplicate({ autoResubscribe: false })
   second.on('error', () => undefined)
-  reconnectForever(second)
+  const take = takeCredentials(second)
+  connection.on(renewed, take)
+  reconnectForever(second, () => connection.off(renewed, take))
   return second
 }
 

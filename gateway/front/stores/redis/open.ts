@@ -9,7 +9,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
 import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
-import { connect, whenReady, type Connection } from './connect.ts'
+import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
 import { redisDocuments } from './documents.ts'
 import { redisFleet } from './fleet.ts'
@@ -86,6 +86,9 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     waitsFor: (error?: Error) =>
       `${redisName(redis)}: ${plainCause(lastError ?? format.fault ?? error)}`,
     leftBehind: () => leftBehind(keys, redis, file),
+    renew({ redis }) {
+      if (redis) renewAccess(connection, redis)
+    },
     async close() {
       await Promise.all([keys.close(), quota.close(), fleet.close()])
       condition.close()
