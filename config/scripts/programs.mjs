@@ -18,6 +18,7 @@ const programs = {
   promtool: { packages: ['prometheus'], file: 'usr/bin/promtool', folder: 'prometheus' },
   prometheus: { packages: ['prometheus'], file: 'usr/bin/prometheus' },
   nginx: { packages: ['nginx', 'libpcre2-8-0'], file: 'usr/sbin/nginx' },
+  caddy: { packages: ['caddy'], file: 'usr/bin/caddy' },
   'nginx-lua': {
     packages: [
       ...['nginx', 'libpcre2-8-0', 'libpcre3', 'libluajit2-5.1-2', 'libnginx-mod-http-ndk'],

@@ -7,6 +7,7 @@ import type { AskingProxy } from './config/asking.ts'
 import type { Config } from './config/config.ts'
 import { decidedIn, forwardedIn } from './config/views.ts'
 import { noPlan, noRoute } from './counts/labels.ts'
+import { joinLinks } from './deciding/answer.ts'
 import { tellRefusal, toldToNginx } from './deciding/nginx.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import type { Front } from './front.ts'
@@ -98,7 +99,7 @@ async function build(options: BuildOptions): Promise<Served> {
     const sign = shared ? signer(shared) : undefined
     const describe = describer(new LogThrottle(clock), addressOf, asking)
     const tell = logSettings && tellerOf(app.log, logSettings, describe)
-    const finish = isToldInHeaders ? [tellRefusal] : []
+    const finish = [...(asking ? [joinLinks] : []), ...(isToldInHeaders ? [tellRefusal] : [])]
     await guard(app, {
       ...{ config, front, sign, clock, underWay, tell, asking, finish },
       isAlone: true,

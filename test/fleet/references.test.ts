@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startGateway } from '../support/gateway.ts'
 import { raw } from '../support/http.ts'
+import { nginxConfig, startProgram } from '../support/program.ts'
 import { atSomePort } from '../support/redis.ts'
-import { until } from '../support/until.ts'
 import { rawRequests } from './raw-requests.ts'
 import { laxer, stricter } from './differences.ts'
 
@@ -45,49 +43,13 @@ async function startBackend(t: Test) {
   return { url: `http://127.0.0.1:${port}`, port, take, seen: [] }
 }
 
-async function startReference(
-  t: Test,
-  port: number,
-  binary: string,
-  args: (folder: string) => string[],
-): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-reference-'))
-  const child = spawn(binary, args(folder), { stdio: ['ignore', 'ignore', 'pipe'] })
-  let errors = ''
-  child.stderr.on('data', (text: Buffer) => (errors += text.toString()))
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const url = `http://127.0.0.1:${port}`
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${binary} ended: ${errors}`)
-    const text = await raw(url, 'GET /x HTTP/1.0\r\n\r\n', 500).catch(() => '')
-    return text.length > 0
-  })
-  return url
-}
-
 function startNginx(t: Test, binary: string, backend: number): Promise<string> {
   return atSomePort((port) =>
-    startReference(t, port, binary, (folder) => {
+    startProgram(t, port, binary, (folder) => {
       const file = join(folder, 'nginx.conf')
-      const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      writeFileSync(
-        file,
-        `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;
-       events {}
-       http {
-         access_log off;
-         ${paths.map((path) => `${path}_temp_path ${folder}/${path};`).join(' ')}
-         server {
-           listen 127.0.0.1:${port};
-           location / { proxy_pass http://127.0.0.1:${backend}; proxy_http_version 1.1; }
-         }
-       }`,
-      )
+      const place = `proxy_pass http://127.0.0.1:${backend}; proxy_http_version 1.1;`
+      const server = `listen 127.0.0.1:${port}; location / { ${place} }`
+      writeFileSync(file, nginxConfig(folder, `server { ${server} }`))
       return ['-p', folder, '-c', file, '-e', '/dev/stderr']
     }),
   )
@@ -95,7 +57,7 @@ function startNginx(t: Test, binary: string, backend: number): Promise<string> {
 
 function startHaproxy(t: Test, binary: string, backend: number): Promise<string> {
   return atSomePort((port) =>
-    startReference(t, port, binary, (folder) => {
+    startProgram(t, port, binary, (folder) => {
       const file = join(folder, 'haproxy.cfg')
       writeFileSync(
         file,

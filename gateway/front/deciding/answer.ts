@@ -1,8 +1,16 @@
+import type { onSendHookHandler } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Sign } from '../../../shared/signature.ts'
 import type { Config } from '../config/config.ts'
 import { callerHeaders } from '../forwarding/headers.ts'
 import type { Answer } from '../request-record.ts'
+
+/** Puts links into one line: of several, nginx copies the first alone. */
+export const joinLinks: onSendHookHandler = (_request, reply, payload, done) => {
+  const links = reply.getHeader('link')
+  if (Array.isArray(links)) reply.header('link', links.join(', '))
+  done(null, payload)
+}
 
 export type DecidedOptions = Readonly<{
   jwt: Config['jwt']
