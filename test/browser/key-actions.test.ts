@@ -82,6 +82,27 @@ test('the action that is needed is filled, others are in a menu, and Revoke is a
   t.pass('nothing can be done for a key that has ended')
 })
 
+test('a key is banned with a reason, which is told until the ban is lifted', async (t, open) => {
+  const { url, gateway } = await startAdmin(t)
+  const { key, headers } = await gateway.key({ name: 'Acme' })
+  const page = await open(url, { place: `keys/${key.id}` })
+  await pressAction(page, 'Ban')
+  const dialog = page.getByRole('dialog', { name: 'Ban' })
+  await dialog.getByText('Every request of “Acme” gets 429').waitFor()
+  await dialog.getByRole('combobox').selectOption('an hour')
+  await dialog.getByLabel('Reason').fill('scrapes the catalogue')
+  await looksWell(t, page, 'key-ban')
+  await dialog.getByRole('button', { name: 'Ban' }).press('Enter')
+  await page
+    .getByText(/is banned until .*scrapes the catalogue/)
+    .first()
+    .waitFor()
+  t.equal((await gateway.call('GET', '/v1/pets', undefined, headers)).status, 429)
+  await pressAction(page, 'Lift the ban')
+  await page.getByRole('dialog').getByRole('button', { name: 'Lift the ban' }).press('Enter')
+  await until(async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status === 200)
+})
+
 test('a key whose plan is gone has none chosen, and the form waits for one', async (t, open) => {
   const { url, gateway, write, ask } = await startAdmin(t)
   const { key } = await gateway.key({ name: 'Acme', plan: 'pro' })

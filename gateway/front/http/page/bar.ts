@@ -49,7 +49,7 @@ function useOf({ limit, remaining, used, included, beyond = 0, reset }: ShownWin
 export function smallBar(name: string, used: number, limit: number): Child {
   return html`
     <div class=${`bar small ${levelOf(used, limit)}`}>
-      <span>${count(used)} <span class="quiet">of ${count(limit)}</span></span>
+      <span>${count(used)} <span class="quiet">of ${count(limit)} ${name}</span></span>
       ${meter(name, used, limit)}
     </div>
   `

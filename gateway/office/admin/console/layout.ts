@@ -3,6 +3,7 @@ import { get, signOut, type Session } from './api.ts'
 import { useDraft, type KeptDraft } from './editor/draft.ts'
 import { useMigration, type KeptMigration } from './migration.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
+import { Account } from './pages/account.ts'
 import { Audit } from './pages/audit.ts'
 import { Backends } from './pages/backends.ts'
 import { Configuration } from './pages/configuration.ts'
@@ -175,7 +176,9 @@ function focusHeading(main: HTMLElement | null): void {
 }
 
 function isAt(menuPlace: string, pageName: string): boolean {
-  return menuPlace === pageName || (menuPlace === 'keys' && pageName === 'requests')
+  return (
+    menuPlace === pageName || (menuPlace === 'keys' && ['requests', 'accounts'].includes(pageName))
+  )
 }
 
 function contentOf(
@@ -197,6 +200,8 @@ function contentOf(
   if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} session=${session} />`
   if (pageName === 'plans' && id)
     return html`<${PlanPage} key=${id} name=${id} session=${session} />`
+  if (pageName === 'accounts' && id)
+    return html`<${Account} key=${id} id=${id} session=${session} />`
   if (pageName === 'requests' && id)
     return html`<${Request} key=${id} id=${id} session=${session} />`
   const entry = menu.find((each) => each.place === pageName) ?? menu[0]

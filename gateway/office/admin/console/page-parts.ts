@@ -76,11 +76,18 @@ export type Column<Row> = Readonly<{
   name: Child
   cell: (row: Row) => Child
   isNumber?: boolean
+  /** The order of the rows by it, if they are sorted by it. */
+  order?: 'ascending' | 'descending' | undefined
 }>
 
 /** A link to the page of a key. */
 export function keyLink(id: string, name: string): Child {
   return html`<a href=${`#/keys/${id}`}>${name}</a>`
+}
+
+/** A link to the page of an account. */
+export function accountLink(name: string): Child {
+  return html`<a class="cut" href=${`#/accounts/${encodeURIComponent(name)}`}>${name}</a>`
 }
 
 /** A column of numbers. */
@@ -109,7 +116,7 @@ export function table<Row>(
         </caption>
         <thead>
           <tr>
-            ${columns.map(({ name, isNumber }) => html`<th scope="col" class=${isNumber ? 'number' : ''}>${name}</th>`)}
+            ${columns.map(({ name, isNumber, order }) => html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}>${name}</th>`)}
           </tr>
         </thead>
         <tbody>

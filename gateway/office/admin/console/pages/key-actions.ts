@@ -54,6 +54,10 @@ export function Actions({ details, session, done }: ActionsProps) {
         `POST /admin/quota/${id}/reset`,
       ),
     ],
+    [
+      'ban',
+      mayAll && bannedUntil === undefined && html`<${Ban} details=${details} done=${done} />`,
+    ],
     ['rotate', !kind && html`<${Rotate} id=${id} done=${done} />`],
     [
       'disable',
@@ -103,6 +107,32 @@ export function Actions({ details, session, done }: ActionsProps) {
       }
     </div>
   `
+}
+
+/** Refuses a key for a while. */
+function Ban({ details: { id, name }, done }: { details: KeyDetails; done: () => void }) {
+  const submit = async (form: FormData): Promise<void> => {
+    const note = fieldText(form, 'note') || undefined
+    await ask('PUT', `/admin/bans/${id}`, { for: fieldText(form, 'for'), note })
+    done()
+  }
+  return html`<${FormDialog}
+    label="Ban"
+    consequence=${`Every request of “${name}” gets 429, on every gateway within a second, until the ban ends or is lifted.`}
+    submit=${submit}
+    fields=${html`
+      <label
+        >For
+        <select name="for">
+          <option value="30m">30 minutes</option>
+          <option value="1h">an hour</option>
+          <option value="24h">a day</option>
+          <option value="7d">a week</option>
+        </select>
+      </label>
+      <label>Reason, for other operators <input name="note" autocomplete="off" /></label>
+    `}
+  />`
 }
 
 /** Adds points to the present windows of a key's quota: to those that have a limit. */

@@ -1,21 +1,48 @@
 import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { windowsWhere } from '../../../../front/http/page/windows.ts'
-import { numeric, time, type Column } from '../page-parts.ts'
-import type { KeyStanding } from '../../../operations/key-standing.ts'
+import { windows } from '../../../../front/http/page/windows.ts'
+import { accountLink, keyLink, numeric, time, type Column } from '../page-parts.ts'
 import type { KeyOnPage } from '../../../operations/keys/list.ts'
 import type { PickedKeys } from './many-keys.ts'
 
-const firstColumns: readonly Column<KeyOnPage>[] = [
+/** The orders of a list, by the words above their columns. */
+const orders = {
+  Name: '',
+  'Admitted today': 'use',
+  'Refused today': 'refusals',
+  'Last used': 'recent',
+} as const
+
+/** The order of a list, and how another one is taken. */
+export type Sorting = Readonly<{ sort: string; setSort: (sort: string) => void }>
+
+/** The columns of a list of keys; those that it can be sorted by have buttons. Without sorting: of one account. */
+export function keyColumns(sorting?: Sorting): readonly Column<KeyOnPage>[] {
+  if (!sorting) return columns.filter(({ name }) => name !== 'Account')
+  return columns.map((column) => {
+    const order = orders[column.name as keyof typeof orders] as string | undefined
+    if (order === undefined) return column
+    return {
+      ...column,
+      order: sorting.sort !== order ? undefined : order === '' ? 'ascending' : 'descending',
+      name: html`<button type="button" class="link" onClick=${() => sorting.setSort(order)}>
+        ${column.name}
+      </button>`,
+    }
+  })
+}
+
+const columns: readonly Column<KeyOnPage>[] = [
   {
     name: 'Name',
-    cell: ({ id, name, account, test }) => html`
-      <a href=${`#/keys/${id}`}>${name}</a>
-      ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
-      ${test && html`<div class="quiet">test key</div>`}
+    cell: ({ id, name, test }) => html`
+      <span class="cut" title=${name}>
+        ${keyLink(id, name)} ${test && html`<span class="quiet">test key</span>`}
+      </span>
     `,
   },
+  { name: 'Account', cell: ({ account }) => account !== undefined && accountLink(account) },
   { name: 'Plan', cell: ({ plan }) => plan },
   {
     name: 'State',
@@ -24,31 +51,23 @@ const firstColumns: readonly Column<KeyOnPage>[] = [
         ? html`<span class=${`state ${state}`}>${state}</span>`
         : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
   },
-]
-
-const lastColumns: readonly Column<KeyOnPage>[] = [
+  { name: 'Nearest limit', cell: ({ standing }) => nearestLimit(standing) },
   numeric('Admitted today', ({ admittedToday }) => (admittedToday ? count(admittedToday) : '')),
   numeric('Refused today', ({ refusedToday }) => (refusedToday ? count(refusedToday) : '')),
-  {
-    name: 'Last used',
-    cell: ({ lastUsedAt }) => time(lastUsedAt, 'never'),
-  },
+  { name: 'Last used', cell: ({ lastUsedAt }) => time(lastUsedAt, 'never') },
   { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
 ]
 
-/** The columns of a list of keys. */
-export function columnsOf(rows: readonly KeyOnPage[]): readonly Column<KeyOnPage>[] {
-  const shown = windowsWhere(({ name }) => rows.some(({ standing }) => standing?.[name]))
-  const ofWindows = shown.map(({ name, present }) => ({
-    name: present,
-    cell: ({ standing }: KeyOnPage) => use(present, standing?.[name]),
-  }))
-  return [...firstColumns, ...ofWindows, ...lastColumns]
-}
-
-function use(name: string, window: KeyStanding['minute'] | undefined) {
-  const most = window?.included ?? window?.limit
-  return window && most ? smallBar(name, window.used, most) : html`<span class="quiet">–</span>`
+/** The window of which a key has used most. */
+function nearestLimit(standing: KeyOnPage['standing']): Child {
+  const used = windows.flatMap(({ name, present }) => {
+    const window = standing?.[name]
+    const most = window?.included ?? window?.limit
+    return window && most && window.used > 0 ? [{ present, used: window.used, most }] : []
+  })
+  const [nearest] = used.sort((a, b) => b.used / b.most - a.used / a.most)
+  if (!nearest) return html`<span class="quiet">–</span>`
+  return smallBar(nearest.present.toLowerCase(), nearest.used, nearest.most)
 }
 
 /** Boxes that pick keys, with one for all of a page above them. */

@@ -5,7 +5,7 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { partBars, placesBar } from '../../../../front/http/page/parts.ts'
 import { windowsWhere, limitsText, windows } from '../../../../front/http/page/windows.ts'
 import { query, type Session } from '../api.ts'
-import { aged, page, facts, numeric, table, time } from '../page-parts.ts'
+import { accountLink, aged, page, facts, numeric, table, time } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
@@ -13,7 +13,6 @@ import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './key-actions.ts'
 import { Lines, usageOf } from './key-history.ts'
 import { count } from '../../../../front/http/page/format.ts'
-import type { KeyPage } from '../../../operations/keys/list.ts'
 
 /** One key: how it stands, why it was refused, and what can be done. */
 export function Key({ id, session }: { id: string; session: Session }) {
@@ -30,22 +29,23 @@ export function Key({ id, session }: { id: string; session: Session }) {
     key.data?.name ?? 'Key',
     `tollgate explain ${id}`,
     key.data && html`<${Actions} details=${key.data} session=${session} done=${again} />`,
-    aged(
-      timeline,
-      ({ sentence }) => html`
-        <p class="sentence">${sentence}</p>
-        <p><${CopyButton} text=${sentence} label="Copy answer" /></p>
-      `,
-    ),
-    aged(
-      key,
-      (details) => html`
-        ${windowsOf(details)} ${factsOf(details)}
-        ${details.account !== undefined && !details.test && html`<${Sharing} account=${details.account} id=${id} />`}
-      `,
-    ),
-    html`<h2>What happened</h2>`,
-    aged(timeline, ({ lines }) => html`<${Lines} lines=${lines} />`),
+    html`
+      <div class="pair">
+        <div>
+          ${aged(
+            timeline,
+            ({ sentence }) => html`
+              <p class="sentence">${sentence}</p>
+              <p><${CopyButton} text=${sentence} label="Copy answer" /></p>
+            `,
+          )}
+          ${aged(key, windowsOf)}
+          <h2>What happened</h2>
+          ${aged(timeline, ({ lines }) => html`<${Lines} lines=${lines} />`)}
+        </div>
+        ${aged(key, factsOf)}
+      </div>
+    `,
     html`<h2>Usage</h2>`,
     aged(usage, usageOf),
     aged(deprecated, deprecatedOf),
@@ -85,7 +85,7 @@ function factsOf(details: KeyDetails): Child {
   return facts([
     ['Id', html`<code>${id}</code>`],
     ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
-    ['Account', account],
+    ['Account', account !== undefined && accountLink(account)],
     ['Issuer', details.issuer],
     ['Subject', details.subject],
     [
@@ -133,22 +133,6 @@ function grantText({ by, note, ...points }: KeyDetails['standing']['grants'][num
     return granted === null ? [] : [`${count(granted)} for the ${name}`]
   })
   return `${more.join(', ')}, by ${by}${note === null ? '' : `: ${note}`}`
-}
-
-/** The other keys that use up the same quota. */
-function Sharing({ account, id }: { account: string; id: string }) {
-  const others = useData<KeyPage>(`/admin/keys${query({ account, limit: 20 })}`)
-  return aged(others, ({ keys, next }) => {
-    const rest = keys.filter((key) => key.id !== id && !key.test)
-    if (rest.length === 0 && next === null)
-      return html`<p class="quiet">No other key shares the quota of the account ${account}.</p>`
-    return html`
-      <p>
-        Other keys of the account ${account}, which share its quota:
-        ${rest.map((key, i) => html`${i > 0 ? ', ' : ' '}<a href=${`#/keys/${key.id}`}>${key.name}</a>`)}${next === null ? '' : ' and more'}
-      </p>
-    `
-  })
 }
 
 /** The deprecated operations that a key still calls. */

@@ -2,15 +2,16 @@ import { useState } from 'preact/hooks'
 import { query, type Session } from '../api.ts'
 import { planField } from '../controls.ts'
 import { useData } from '../data.ts'
-import { count } from '../../../../front/http/page/format.ts'
+import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, page, table } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import { plansIn } from '../settings.ts'
+import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
-import { columnsOf, pickColumn } from './key-columns.ts'
+import { keyColumns, pickColumn } from './key-columns.ts'
 import { MakeKey } from './make-key.ts'
 import { ManyKeys, type PickedKeys } from './many-keys.ts'
 
@@ -24,13 +25,6 @@ const states = [
   ...['active', 'disabled', 'expired', 'revoked'].map((state) => [state, state] as const),
 ] as const
 
-const orders = [
-  ['', 'name'],
-  ['use', 'use today'],
-  ['refusals', 'refusals today'],
-  ['recent', 'last use'],
-] as const
-
 type Props = Readonly<{ session: Session; search: string; list: (text: string) => void }>
 
 /** Keys, by name or by their use; `search` leaves those with a text, and `list` searches another one. */
@@ -42,7 +36,12 @@ export function Keys({ session, search, list }: Props) {
   const [picked, setPicked] = useState<PickedKeys>(new Map())
   const [result, setResult] = useState<Child>()
   const { sort, ...filters } = { ...chosen, search }
+  const choose = (name: keyof typeof chosen, value: string): void => {
+    setChosen({ ...chosen, [name]: value })
+    turnTo([])
+  }
   const path = `/admin/keys${query({ ...filters, sort, standing: 'true', limit: perPage, after: after.at(-1) })}`
+  const today = useData<readonly PlanToday[]>('/admin/plans')
   const keys = useData<KeyPage>(path, sort === '' ? everyMs : sortedEveryMs)
   const turnTo = (pages: readonly string[]): void => {
     setAfter(pages)
@@ -54,14 +53,11 @@ export function Keys({ session, search, list }: Props) {
     name: keyof typeof chosen,
     options: readonly (readonly [value: string, words: string])[],
   ) => html`
-    <label
+    <label class="inline"
       >${label}
       <select
         value=${chosen[name]}
-        onChange=${(event: Event) => {
-          setChosen({ ...chosen, [name]: (event.target as HTMLSelectElement).value })
-          turnTo([])
-        }}
+        onChange=${(event: Event) => choose(name, (event.target as HTMLSelectElement).value)}
       >
         ${options.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
       </select>
@@ -75,7 +71,6 @@ export function Keys({ session, search, list }: Props) {
       <div class="tools">
         ${filter('State', 'state', states)}
         ${filter('Plan', 'plan', [['', 'all'], ...plans.map(({ name }) => [name, name] as const)])}
-        ${filter('Sort', 'sort', orders)}
         ${
           search !== '' &&
           html`<p class="chip">
@@ -102,10 +97,10 @@ export function Keys({ session, search, list }: Props) {
         ? html`<${Empty} isFiltered=${Object.values(filters).join('') !== ''} />`
         : html`
             ${table(
-              `Keys by ${orders.find(([value]) => value === sort)?.[1]}`,
+              captionOf(filters, today.data),
               [
                 ...(session.role === 'all' ? [pickColumn(rows, picked, setPicked)] : []),
-                ...columnsOf(rows),
+                ...keyColumns({ sort, setSort: (value) => choose('sort', value) }),
               ],
               rows,
               ({ id }) => id,
@@ -135,6 +130,19 @@ export function Keys({ session, search, list }: Props) {
           `,
     ),
     html`<${Issuers} />`,
+  )
+}
+
+/** How many keys a list has, where that is known without reading all of them. */
+function captionOf(
+  { state, plan, search }: Readonly<{ state: string; plan: string; search: string }>,
+  today: readonly PlanToday[] = [],
+): string {
+  if (state + search !== '') return 'Keys that match'
+  const some = today.filter(({ name }) => plan === '' || name === plan)
+  return plural(
+    some.reduce((sum, { keys }) => sum + keys, 0),
+    'key',
   )
 }
 
