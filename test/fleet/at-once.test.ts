@@ -8,6 +8,9 @@ import { startCluster, startRedis, type Ends } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 const limit = 3
+
+/** To each of two gateways, by requests that are let in as a rule. */
+const requestsEach = Number(process.env['REQUESTS'] ?? 5_000)
 const plans = `plans:
   free: { perMinute: unlimited, perDay: unlimited, atOnce: ${limit}, bans: off }
 `
@@ -29,10 +32,10 @@ async function startCounting(t: Ends) {
   return { url, seen, held }
 }
 
-async function start(t: Test, store: string, gateways = 4) {
+async function start(t: Test, store: string, gateways = 4, more = plans) {
   const backend = await startCounting(t)
   const environments = Array.from({ length: gateways }, () => ({ LOG_LEVEL: 'info' }))
-  const fleet = await startFleet(t, { upstream: backend.url, store, more: plans, environments })
+  const fleet = await startFleet(t, { upstream: backend.url, store, more, environments })
   const [first] = fleet.processes
   if (first) await until(async () => (await gatewaysSeenBy(first)) === gateways)
   return { ...backend, fleet, headers: await fleet.key({ plan: 'free' }) }
@@ -77,6 +80,18 @@ t.test('four gateways × 64 connections never have more under way than the limit
   t.comment(JSON.stringify({ ...counts, ...seen }))
   t.equal(seen.most, limit, 'as many as may be, and never one more')
   t.ok((counts[200] ?? 0) > 20 && (counts[502] ?? 0) > 0 && (counts['left'] ?? 0) > 0)
+  const [url = ''] = fleet.urls
+  await until(async () => (await used(url, headers)) === 0)
+  t.equal(seen.now, 0)
+})
+
+t.test('however many requests there were, no place stays taken', async (t) => {
+  const redis = await startRedis(t)
+  const wide = plans.replace(`atOnce: ${limit}`, 'atOnce: 100')
+  const { fleet, headers, seen } = await start(t, `redis: "${redis.url}"`, 2, wide)
+  const counts = await storm(fleet, headers, requestsEach)
+  t.comment(JSON.stringify({ ...counts, ...seen }))
+  t.ok(seen.most <= 100)
   const [url = ''] = fleet.urls
   await until(async () => (await used(url, headers)) === 0)
   t.equal(seen.now, 0)
