@@ -116,7 +116,9 @@ t.test(
     const options = { upstream: upstream.url, store: `redis: "${redis.url}"`, more }
     const fleet = await startFleet(t, options)
     // The first one sends, because it was there before the other.
-    await until(async () => (await redis.client.exists('tollgate:{fleet}:lease:notices')) === 1)
+    await until(
+      async () => (await redis.client.hexists('tollgate:{documents:leases}', 'notices')) === 1,
+    )
     const env = { TOLLGATE_CONFIG: fleet.file, LOG_LEVEL: 'warn' }
     const service = startProcess(t, 'gateway/main.ts', { env })
     const [one, other] = [...fleet.urls, await service.url].map(caller)

@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
+import { fleetOn, type SharedFleet } from '../../gateway/front/fleet/shared-fleet.ts'
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
-import { redisFleet, type RedisFleet } from '../../gateway/front/stores/redis/fleet.ts'
+import { redisDocuments } from '../../gateway/front/stores/redis/documents.ts'
 import { RedisFormat } from '../../gateway/front/stores/redis/format.ts'
 import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
@@ -99,13 +100,12 @@ export async function ledgerViews(t: Test, redis: RedisSettings): Promise<Ledger
 /** Views of one fleet, each with a clock that is an hour late; Redis' own is one that a test moves. */
 export async function fleetViews(t: Test, settings: RedisSettings, count: number) {
   let now = 0
-  const fleets: RedisFleet[] = []
+  const fleets: SharedFleet[] = []
   while (fleets.length < count) {
-    const fleet = redisFleet({
-      ...{ connection: await connectionTo(t, settings), prefix: 'fleet:', timeoutMs },
-      clock: () => now - 3_600_000,
-      testClock: () => now,
-    })
+    const connection = await connectionTo(t, settings)
+    const testClock = () => now
+    const documents = redisDocuments({ connection, prefix: 'fleet:', timeoutMs, testClock })
+    const fleet = fleetOn(documents, () => now - 3_600_000)
     t.teardown(() => fleet.close())
     fleets.push(fleet)
   }

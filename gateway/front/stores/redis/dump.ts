@@ -1,5 +1,6 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import { StoreDamaged } from '../../../../shared/store-errors.ts'
+import { fleetOn } from '../../fleet/shared-fleet.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { ledgerOn } from '../../records/ledger-store.ts'
@@ -9,7 +10,6 @@ import { answerOf } from './answer.ts'
 import { redisAudit } from './audit.ts'
 import type { Connection } from './connect.ts'
 import { redisDocuments } from './documents.ts'
-import { redisFleet } from './fleet.ts'
 import type { RedisFormat } from './format.ts'
 import { keyNames } from './key-names.ts'
 import { RedisKeys } from './keys.ts'
@@ -36,12 +36,13 @@ export type RedisLocation = Readonly<{
 }>
 
 export function readRedis(location: RedisLocation): ReadStore {
-  const { name, connection, prefix, clock } = location
+  const { name, connection, prefix } = location
   const options = { connection, prefix, timeoutMs }
+  const documents = redisDocuments(options)
   return {
     name,
     async gateways() {
-      const { members, silent } = await redisFleet({ ...options, clock }).list()
+      const { members, silent } = await fleetOn(documents).list()
       const names = members.map((member) => member.name)
       return [...names, ...(silent > 0 ? [`${silent} of another version`] : [])]
     },
@@ -50,7 +51,7 @@ export function readRedis(location: RedisLocation): ReadStore {
     counts: redisCounts(options),
     lastUses: redisLastUses(options),
     audit: redisAudit(connection, prefix),
-    ledger: ledgerOn(redisDocuments(options)),
+    ledger: ledgerOn(documents),
     close: () => Promise.resolve(connection.disconnect()),
   }
 }

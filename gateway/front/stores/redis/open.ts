@@ -1,5 +1,6 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import type { RedisSettings, StoreSettings } from '../../config/config.ts'
+import { fleetOn } from '../../fleet/shared-fleet.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
 import { Breaker } from '../breaker.ts'
@@ -12,7 +13,6 @@ import { RedisCondition } from './condition.ts'
 import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
 import { redisDocuments } from './documents.ts'
-import { redisFleet } from './fleet.ts'
 import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
@@ -56,7 +56,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const questions = new RedisQuestions(connection, prefix)
   const condition = new RedisCondition(connection, questions)
   if (!forCommandLine) condition.watch()
-  const fleet = redisFleet({ connection, prefix, timeoutMs, clock })
+  const fleet = fleetOn(shelves.documents, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) {
     const complete = (): Promise<void> => completeIndex(keys, connection, prefix)
