@@ -8,13 +8,22 @@ export const foreverMs = 36_500 * dayMs
 
 /**
  * The windows in which points are counted, the shortest first: everything that names a window goes through this list.
- * All are in UTC, and each begins with a minute (but for the brief ones), so that a minute lies in one of each.
+ * All are in UTC, and each begins with a minute (but for the brief ones), so that a minute lies in one of each. Those longer
+ * than a day begin with a day, and may begin within another one.
  */
 const rows = [
   { name: 'second', lengthMs: secondMs, isBrief: true, begins: 'with each second' },
   { name: 'minute', lengthMs: minuteMs, isRequired: true, begins: 'at second 0' },
   { name: 'hour', each: 'an hour', lengthMs: hourMs, comesBack: true, begins: 'at minute 0' },
   { name: 'day', lengthMs: dayMs, comesBack: true, isRequired: true, begins: 'at midnight, UTC' },
+  // That of 1 January 1970 began three days before.
+  {
+    name: 'week',
+    lengthMs: 7 * dayMs,
+    firstMs: -3 * dayMs,
+    comesBack: true,
+    begins: 'on Monday, UTC',
+  },
   // A quota may have its months begin on another day.
   { name: 'month', lengthMs: undefined, comesBack: true, begins: 'on the first, UTC' },
 ] as const
@@ -49,6 +58,10 @@ export type Window = Readonly<{
   limit: LimitName
   /** Its length; `undefined` for a month, whose length differs. */
   lengthMs: number | undefined
+  /** The beginning of one of them, from which all others follow. */
+  firstMs: number
+  /** Its number tells its beginning in this unit: its length, or a day for what is longer. */
+  unitMs: number
   /** Whether the points of a request that couldn't be answered come back to it; those of an adjusted cost always do. */
   comesBack: boolean
   /** Whether plans must say its limit, and callers are always told of it. */
@@ -80,6 +93,8 @@ export const windows: readonly Window[] = rows.map((row, index) => ({
   begins: row.begins,
   limit: limitName(row.name),
   lengthMs: row.lengthMs,
+  firstMs: 'firstMs' in row ? row.firstMs : 0,
+  unitMs: Math.min(row.lengthMs ?? dayMs, dayMs),
   comesBack: 'comesBack' in row,
   isRequired: 'isRequired' in row,
   isBrief: 'isBrief' in row,
@@ -103,7 +118,7 @@ export const longestFirst = windows.toReversed()
 /** While the shortest steady window runs, all longer ones do. */
 export const shortest = steadyWindows[0] ?? windowOf('minute')
 
-/** When the longest steady window begins, all do. */
+/** With the longest steady window, parts are looked through for those that are over. */
 export const longest = steadyWindows.at(-1) ?? shortest
 
 /** The window of the ledger and of usage. */
@@ -162,15 +177,20 @@ export function memberName<Beginning extends string, Name extends WindowName>(
 }
 
 /**
- * The number of the window that runs at a time: the windows of its length since 1970. A month has the number of its first
- * day, because months begin on a day of the quota's choice.
+ * The number of the window that runs at a time: the windows of its length since 1970. One that is longer than a day has the
+ * number of its first day; months begin on a day of the quota's choice.
  */
-export function numberAt({ lengthMs }: Window, nowMs: number, monthFrom = 1): number {
-  return lengthMs === undefined ? firstDayOfMonth(nowMs, monthFrom) : Math.floor(nowMs / lengthMs)
+export function numberAt(
+  { lengthMs, firstMs, unitMs }: Window,
+  nowMs: number,
+  monthFrom = 1,
+): number {
+  if (lengthMs === undefined) return firstDayOfMonth(nowMs, monthFrom)
+  return (firstMs + lengthMs * Math.floor((nowMs - firstMs) / lengthMs)) / unitMs
 }
 
-export function beginsAtMs({ lengthMs = dayMs }: Window, number: number): number {
-  return number * lengthMs
+export function beginsAtMs({ unitMs }: Window, number: number): number {
+  return number * unitMs
 }
 
 export function endsAtMs(window: Window, number: number): number {
@@ -178,8 +198,8 @@ export function endsAtMs(window: Window, number: number): number {
 }
 
 /** The number of the window after one. */
-export function nextNumber({ lengthMs }: Window, number: number): number {
-  return lengthMs === undefined ? sameDayNextMonth(number) : number + 1
+export function nextNumber({ lengthMs, unitMs }: Window, number: number): number {
+  return lengthMs === undefined ? sameDayNextMonth(number) : number + lengthMs / unitMs
 }
 
 /**

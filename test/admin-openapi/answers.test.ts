@@ -46,7 +46,7 @@ t.test('the admin address answers all that is documented, and nothing else', asy
   const admin = await start(t, {
     more: `usage: { routes: true }
 plans:
-  free: { perMinute: 60, perDay: 1000, shadow: { perSecond: 1, perMinute: 1, perHour: 1, perMonth: 1 } }
+  free: { perMinute: 60, perDay: 1000, shadow: { perSecond: 1, perMinute: 1, perHour: 1, perWeek: 1, perMonth: 1 } }
   pro: { perMinute: 300, perDay: 10000 }
   tiny: { perMinute: 1, perDay: 1 }
 ${optionalWindows.map(({ name, limit }) => `  ${name}: { perMinute: 9, perDay: 9, ${limit}: 1 }`).join('\n')}
@@ -107,7 +107,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   t.equal((await ask('GET', `/admin/quota/${busy}`)).status, 200)
   await askOfActs(t, ask)
   for (const points of [
-    { perDay: 5, perHour: 5, perMonth: 5 },
+    { perDay: 5, perHour: 5, perWeek: 5, perMonth: 5 },
     { perMinute: 5, note: 'n' },
   ]) {
     await ask('POST', `/admin/quota/${busy}/grant`, points)
@@ -310,7 +310,12 @@ async function partedKeys({ call, key, app }: Admin['gateway']): Promise<string[
   await call('GET', '/v1/scoped', undefined, { ...scoped.headers, 'x-request-id': scoped.key.id })
   const once = await key({ plan: 'once', name: 'Once', account: 'crowded' })
   // The request of another gateway.
-  const told = { by: 'other', number: 1, settled: 0, held: new Map(['', 'op:one', 'cap:x'].map((part) => [part, 1])) }
+  const told = {
+    by: 'other',
+    number: 1,
+    settled: 0,
+    held: new Map(['', 'op:one', 'cap:x'].map((part) => [part, 1])),
+  }
   await app.front.stores.quota.tellPlaces([{ quota: 'account:crowded', told }])
   await call('GET', '/v1/pets', undefined, { ...once.headers, 'x-request-id': once.key.id })
   await app.front.flushCounts()

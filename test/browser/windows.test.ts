@@ -19,11 +19,11 @@ const { test } = await startBrowser(t)
 /** A plan of all windows beside one that says what each must. */
 const plans = `plans:
   free: { perMinute: 60, perDay: 1000 }
-  wide: { perSecond: 20, perMinute: 300, perHour: 5000, perDay: 10000, perMonth: 200000 }
+  wide: { perSecond: 20, perMinute: 300, perHour: 5000, perDay: 10000, perWeek: 50000, perMonth: 200000 }
   own: { limits: custom }
 `
 
-const allPresent = ['This second', 'This minute', 'This hour', 'Today', 'This month']
+const allPresent = ['This second', 'This minute', 'This hour', 'Today', 'This week', 'This month']
 
 test('a key shows the windows that limit it, and gets more of each', async (t, open) => {
   const { url, gateway } = await startAdmin(t, { more: plans })
@@ -54,14 +54,14 @@ test('a key shows the windows that limit it, and gets more of each', async (t, o
   await page.getByText(/This month: 1 of 200,040 used/).waitFor()
 
   const limits = await fields('Change plan or limits')
-  t.strictSame(limits, ['A second', 'A minute', 'An hour', 'A day', 'A month'])
+  t.strictSame(limits, ['A second', 'A minute', 'An hour', 'A day', 'A week', 'A month'])
   await dialog.getByLabel('A month').fill('900')
   await dialog.getByLabel('A second').fill('unlimited')
   await looksWell(t, page, 'windows-change-key')
   await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
   await page.locator('.facts').getByText('unlimited a second, 900 a month').waitFor()
   await until(async () => (await barsOf(page)).join() === allPresent.slice(1).join())
-  await looksWell(t, page, 'windows-key-of-five')
+  await looksWell(t, page, 'windows-key-of-six')
 })
 
 test('how many requests may be under way is told beside the windows', async (t, open) => {
@@ -104,11 +104,14 @@ test('a list of plans has a column for each window that one of them limits, and 
   await go(page, 'plans')
   t.equal(
     await columns(),
-    'Plan | A second | A minute | An hour | A day | A month | Keys | Near a limit today | Refused today | This month | Last month | Bans',
+    'Plan | A second | A minute | An hour | A day | A week | A month | Keys | Near a limit today | Refused today | This month | Last month | Bans',
   )
   const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
-  t.match(await row('free').innerText(), /unlimited\s+60\s+unlimited\s+1,000\s+unlimited/)
-  t.match(await row('own').innerText(), /(?:set per key\s+){5}/)
+  t.match(
+    await row('free').innerText(),
+    /unlimited\s+60\s+unlimited\s+1,000\s+unlimited\s+unlimited/,
+  )
+  t.match(await row('own').innerText(), /(?:set per key\s+){6}/)
 })
 
 test('a key is made with limits of its own', async (t, open) => {
@@ -146,7 +149,7 @@ test('a plan’s page tries a limit of any window', async (t, open) => {
   await page.getByText('Every gateway runs it.').waitFor()
   t.match(readFileSync(file, 'utf8'), /free: \{ perMinute: 60, perDay: 1000, perMonth: 500 \}/)
   await go(page, 'plans/wide')
-  await looksWell(t, page, 'windows-plan-of-five')
+  await looksWell(t, page, 'windows-plan-of-six')
 })
 
 test('a request that the hour refused tells of the hour', async (t, open) => {
@@ -163,7 +166,7 @@ test('a request that the hour refused tells of the hour', async (t, open) => {
     facts,
     /Reason\s+hour\s+Minute\s+1 of 60, until .*\s+Hour\s+1 of 1, until .*\s+Day\s+1 of/,
   )
-  t.notMatch(facts, /Month|Second/)
+  t.notMatch(facts, /Week|Month|Second/)
 })
 
 test('callers are told of the windows of the plans in force, and of no others', async (t, open) => {
@@ -178,7 +181,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   t.match(plain, 'says otherwise. In UTC, a minute begins at second 0 and a day at midnight. Keys')
   t.match(plain, 'The minute or the day is used up')
   t.match(plain, 'X-RateLimit-Notice: day; used=80')
-  t.notMatch(plain, /month|an hour/)
+  t.notMatch(plain, /week|month|an hour/)
   const { token: limited, headers: own } = await two.key({ limits: { perDay: 2 } })
   for (let i = 0; i < 5; i++) await two.call('GET', '/v1/pets', undefined, own)
   await two.app.front.flushCounts()
@@ -193,10 +196,13 @@ test('callers are told of the windows of the plans in force, and of no others', 
   for (let i = 0; i < 5; i++) await five.call('GET', '/v1/pets', undefined, headers)
   const other = await visit(open, five.url)
   const told = await words(other)
-  t.match(told, /a month on the first, or on the day that was agreed/)
-  t.match(told, 'The second, the minute, the hour, the day, or the month is used up')
-  t.match(told, /From 80 % of the day or the month on, .*X-RateLimit-Notice: month; used=80/)
-  for (const act of ['second', 'minute', 'hour', 'day', 'month', 'ban']) {
+  t.match(told, /a week on Monday and a month on the first, or on the day that was agreed/)
+  t.match(told, 'The second, the minute, the hour, the day, the week, or the month is used up')
+  t.match(
+    told,
+    /From 80 % of the day, the week, or the month on, .*X-RateLimit-Notice: month; used=80/,
+  )
+  for (const act of ['second', 'minute', 'hour', 'day', 'week', 'month', 'ban']) {
     t.match(told, new RegExp(`\\b${act}\\b`), act)
   }
   const table = other.getByRole('region', { name: 'Plans' })
@@ -206,11 +212,12 @@ test('callers are told of the windows of the plans in force, and of no others', 
     'a minute',
     'an hour',
     'a day',
+    'a week',
     'a month',
     'only',
   ])
   await enterKey(other, token)
   t.strictSame(await barsOf(other), allPresent)
   await other.getByText('83 % of the month is used.').waitFor()
-  await looksWell(t, other, 'windows-portal-of-five')
+  await looksWell(t, other, 'windows-portal-of-six')
 })

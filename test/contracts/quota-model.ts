@@ -47,7 +47,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
               counters: { ...newCounters(), ...seen },
             })
             const numbers = numbersOf(seen)
-            for (const name of ['hour', 'day', 'month'] as const) {
+            for (const name of ['hour', 'day', 'week', 'month'] as const) {
               const window = model.windows[name]
               // Points that were admitted before a reset come back to the ledger alone.
               if (isKnownReset || window.id !== numbers[name]) continue
@@ -117,15 +117,17 @@ function newModel(): Model {
 
 export const lengths = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
-/** The number of a window at a time; of a month, the day on which it began. */
+/** The number of a window at a time; of a week and a month, the day on which it began. */
 export function idAt(
   { monthFrom }: Pick<Model, 'monthFrom'>,
   name: WindowName,
   ms: number,
 ): number {
-  if (name !== 'month') return Math.floor(ms / lengths[name])
+  if (name !== 'month' && name !== 'week') return Math.floor(ms / lengths[name])
+  const begins = (date: Date): boolean =>
+    name === 'week' ? date.getUTCDay() === 1 : date.getUTCDate() === monthFrom
   let day = Math.floor(ms / dayMs)
-  while (new Date(day * dayMs).getUTCDate() !== monthFrom) day--
+  while (!begins(new Date(day * dayMs))) day--
   return day
 }
 
@@ -218,7 +220,7 @@ const afterMs = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 400) },
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
   { weight: 1, arbitrary: fc.constantFrom(59_999, 60_000, 300_000, 3_600_001, dayMs) },
-  { weight: 1, arbitrary: fc.constantFrom(3 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
+  { weight: 1, arbitrary: fc.constantFrom(3 * dayMs, 7 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
 )
 const event = fc.record({
   afterMs,
@@ -232,6 +234,7 @@ const event = fc.record({
     { perDay: 3 },
     { perMinute: 1, perDay: 100 },
     { perHour: 4, perMonth: 2 },
+    { perDay: 1, perWeek: 4 },
     { perMonth: 5 },
   ),
   monthFrom: fc.integer({ min: 1, max: 28 }),
@@ -251,5 +254,6 @@ const event = fc.record({
     { perSecond: 2, perMinute: 4, perDay: Infinity },
     { perMinute: 4, perHour: 6, perDay: 9, perMonth: 12 },
     { perMinute: Infinity, perDay: Infinity, perMonth: 10 },
+    { perMinute: Infinity, perDay: 9, perWeek: 10, perMonth: 14 },
   ),
 })

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { Limits } from '../../gateway/front/limits/limits.ts'
-import { capPart, countersByPart, operationPart } from '../../gateway/front/limits/parts.ts'
+import {
+  capPart,
+  countersByPart,
+  operationPart,
+  usedByPart,
+} from '../../gateway/front/limits/parts.ts'
 import type { Decision } from '../../gateway/front/limits/step.ts'
 import { usedIn, unanswered } from '../../gateway/front/limits/counters.ts'
 import {
@@ -12,6 +17,7 @@ import {
   windows,
   type WindowName,
 } from '../../shared/windows.ts'
+import { idAt } from './quota-model.ts'
 import { start, type TriedStore } from './tried-quotas.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
@@ -64,6 +70,30 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       after.parts?.map(({ counters }) => usedIn(counters, windowOf('month'))),
       [2],
     )
+  })
+
+  t.test('a part goes on with its week when a month begins', async (t) => {
+    // The first of July 2026 is a Wednesday.
+    const july = Date.UTC(2026, 6, 1)
+    const weekly = operationPart('exports', { ...unlimited, perWeek: 3 })
+    const idle = operationPart('idle', unlimited)
+    const quota = newName()
+    setTime(july - 9 * dayMs)
+    await ask(quota, { limits: wide, parts: [idle] })
+    setTime(july - 1)
+    for (let i = 0; i < 2; i++) await ask(quota, { limits: wide, parts: [weekly] })
+    for (const time of [july, july + 5 * dayMs - 1]) {
+      setTime(time)
+      await ask(quota, { limits: wide })
+    }
+    const ofWeek = async () => {
+      const { verdict, parts } = await ask(quota, { limits: wide, parts: [weekly] })
+      return [verdict, ...(parts ?? []).map((part) => usedByPart(part, windowOf('week')))]
+    }
+    t.strictSame(await ofWeek(), ['admitted', 3])
+    t.strictSame(await ofWeek(), ['refused', 3])
+    setTime(july + 5 * dayMs)
+    t.strictSame(await ofWeek(), ['admitted', 1], 'on Monday')
   })
 
   t.test('a report to a quota that has lost everything counts in its parts', async (t) => {
@@ -176,8 +206,8 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
 const limitsOf: Readonly<Record<Name, Limits>> = {
   quota: { perMinute: 12, perHour: 20, perDay: 30, perMonth: 60 },
   'op:a': { ...unlimited, perHour: 4, perDay: 6 },
-  'op:b': { ...unlimited, perMinute: 2, perMonth: 9 },
-  'cap:k': { perMinute: 5, perDay: 12 },
+  'op:b': { ...unlimited, perMinute: 2, perWeek: 7, perMonth: 9 },
+  'cap:k': { perMinute: 5, perDay: 12, perWeek: 15 },
 }
 
 type Name = 'quota' | 'op:a' | 'op:b' | 'cap:k'
@@ -190,7 +220,7 @@ class Model {
 
   roll(now: number): void {
     for (const { name } of windows) {
-      const id = this.#idAt(name, now)
+      const id = idAt({ monthFrom: this.#monthFrom }, name, now)
       if (this.#ids[name] !== id) for (const used of this.#used.values()) used[name] = 0
       this.#ids[name] = id
     }
@@ -203,7 +233,7 @@ class Model {
   setMonthFrom(monthFrom: number, now: number): void {
     if (monthFrom === this.#monthFrom) return
     this.#monthFrom = monthFrom
-    this.#ids.month = this.#idAt('month', now)
+    this.#ids.month = idAt({ monthFrom }, 'month', now)
     for (const used of this.#used.values()) used.month = 0
   }
 
@@ -220,34 +250,25 @@ class Model {
     if (isCounted) for (const { used } of all) for (const { name } of windows) used[name] += cost
     const expected = [
       cost === 0 || fits ? 'admitted' : 'refused',
-      ...all.slice(1).map(({ used: { minute, hour, day, month } }) => [minute, hour, day, month]),
+      ...all.slice(1).map(({ used }) => windows.slice(1).map(({ name }) => used[name])),
     ]
     const seen = [
       verdict,
       ...parts.map(({ counters }) => {
-        const { minute, hour, day, month } = byWindow((window) => usedIn(counters, window))
-        return [minute, hour, day, month]
+        return windows.slice(1).map((window) => usedIn(counters, window))
       }),
     ]
     if (String(seen) !== String(expected))
       throw new Error(`${seen.join()} is not ${expected.join()}`)
   }
-
-  #idAt(name: WindowName, ms: number): number {
-    if (name !== 'month') return Math.floor(ms / lengths[name])
-    let day = Math.floor(ms / dayMs)
-    while (new Date(day * dayMs).getUTCDate() !== this.#monthFrom) day--
-    return day
-  }
 }
-
-const lengths = { second: 1_000, minute: 60_000, hour: hourMs, day: dayMs }
 
 const event = fc.record({
   afterMs: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(0, 1, 400) },
     { weight: 4, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
-    { weight: 1, arbitrary: fc.constantFrom(60_000, hourMs, dayMs, 17 * dayMs, 31 * dayMs - 1) },
+    { weight: 1, arbitrary: fc.constantFrom(60_000, hourMs, dayMs, 4 * dayMs) },
+    { weight: 1, arbitrary: fc.constantFrom(7 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
   ),
   what: fc.oneof(
     { weight: 30, arbitrary: fc.constant('ask') },

@@ -66,7 +66,7 @@ export function seenContract(t: Test, tried: TriedStore): void {
       setTime(start)
       await tried.store.ban(quota, 'k', start + 9_000)
       const { seen } = await ask(quota, { cost: 0 })
-      const counts = counted(seen, { minute: 1, hour: 1, day: 1, month: 1 })
+      const counts = counted(seen, { minute: 1, hour: 1, day: 1, week: 1, month: 1 })
       const newer = { ...counts, generation: seen.generation + 5, bannedUntilMs: 0 }
       t.match(await ask(quota, { seen: newer }), { verdict: 'admitted', minuteUsed: 2 })
       t.equal(await verdicts(quota, 2), 'admitted refused', 'and stays ended')

@@ -82,14 +82,14 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
               const limits = cost + least > 0 ? happens.limits : withoutSecond(happens.limits)
               const included = happens.includes ? { ...unlimited, ...happens.includes } : undefined
               const seen = happens.knows && known ? { ...known.seen, bannedUntilMs: 0 } : undefined
-              const [minute, hour, day, month] = happens.owes
+              const [minute, hour, day, week, month] = happens.owes
               if (tells === 'new' && known) {
                 const counts = { minute, hour: minute + hour, day: day + minute + hour }
-                const back = { hour, day: day + hour, month }
+                const back = { hour, day: day + hour, week, month }
                 lastReport = {
                   ...counted(
                     known.seen,
-                    { second: 0, ...counts, month: counts.day + month },
+                    { second: 0, ...counts, week: counts.day + week, month: counts.day + month },
                     { back },
                   ),
                   ...{ by: 'gateway', number: ++reports, included },
@@ -166,7 +166,7 @@ const event = fc.record({
     { weight: 8, arbitrary: fc.constantFrom(0, 1, 400) },
     { weight: 4, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
     { weight: 2, arbitrary: fc.constantFrom(59_999, 60_000, 300_000, hourMs - 1, dayMs) },
-    { weight: 1, arbitrary: fc.constantFrom(3 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
+    { weight: 1, arbitrary: fc.constantFrom(3 * dayMs, 7 * dayMs, 17 * dayMs, 31 * dayMs - 1) },
   ),
   what: fc.oneof(
     { weight: 60, arbitrary: fc.constant('ask') },
@@ -179,7 +179,7 @@ const event = fc.record({
     fc.integer({ min: 0, max: 4 }).map(unanswered),
   ),
   backMs: fc.constantFrom(1, 50, 3_000, 90_000, hourMs - 1_000),
-  points: fc.constantFrom({ perDay: 3 }, { perHour: 4 }, { perHour: 1, perDay: 2 }),
+  points: fc.constantFrom({ perDay: 3 }, { perHour: 4 }, { perHour: 1, perDay: 2 }, { perWeek: 3 }),
   monthFrom: fc.integer({ min: 1, max: 28 }),
   // Whether a gateway asks that has asked before, and whether it is the one that asks next.
   knows: fc.boolean(),
@@ -188,7 +188,7 @@ const event = fc.record({
     { weight: 5, arbitrary: fc.constant('nothing') },
     { weight: 2, arbitrary: fc.constantFrom('new', 'again') },
   ),
-  owes: fc.tuple(few, few, few, few),
+  owes: fc.tuple(few, few, few, few, few),
   earlyMs: fc.constantFrom(0, 0, 10, 3_000),
   cost: fc.oneof(
     { weight: 5, arbitrary: fc.constant(1) },
@@ -199,7 +199,11 @@ const event = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
   ),
   includes: fc.option(
-    fc.oneof(fc.record({ perDay: few }), fc.record({ perDay: few, perMonth: limit })),
+    fc.oneof(
+      fc.record({ perDay: few }),
+      fc.record({ perDay: few, perMonth: limit }),
+      fc.record({ perWeek: few }),
+    ),
     { nil: undefined, freq: 2 },
   ),
   limits: fc.record({
@@ -207,6 +211,7 @@ const event = fc.record({
     perMinute: required,
     perHour: optional,
     perDay: required,
+    perWeek: optional,
     perMonth: optional,
   }),
 })

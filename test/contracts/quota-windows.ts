@@ -68,6 +68,23 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
     t.strictSame((await ask(quota)).granted, { perHour: 1 })
   })
 
+  t.test(
+    'what was granted to a month comes back with it, if an operator moves it back',
+    async (t) => {
+      const quota = newName()
+      setTime(Date.UTC(2027, 0, 10))
+      t.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
+      setTime(Date.UTC(2027, 0, 20))
+      for (const [from, granted] of [
+        [15, undefined],
+        [1, { perMonth: 5 }],
+      ] as const) {
+        await tried.store.setMonthFrom(quota, from)
+        t.strictSame((await ask(quota)).granted, granted, `from ${from}`)
+      }
+    },
+  )
+
   t.test('a reset, a lost write and a report are the same for each window', async (t) => {
     const quota = newName()
     setTime(start)
@@ -96,7 +113,10 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       minute: [Date.UTC(2028, 1, 28, 3, 5)],
       hour: [Date.UTC(2028, 1, 28, 4)],
       day: [Date.UTC(2028, 1, 29), Date.UTC(2027, 1, 28)],
-      month: [Date.UTC(2028, 2, 1), Date.UTC(2027, 2, 1), Date.UTC(2028, 0, 1)],
+      // Mondays in a month, and after a new year.
+      week: [Date.UTC(2028, 1, 28), Date.UTC(2027, 0, 4)],
+      // One of them on a Monday.
+      month: [Date.UTC(2028, 2, 1), Date.UTC(2027, 1, 1), Date.UTC(2028, 0, 1)],
     }
     for (const { name } of windows) {
       for (const edge of edges[name]) {
@@ -105,9 +125,13 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
         const before = await ask(quota, { limits })
         setTime(edge)
         const after = await ask(quota, { limits })
-        // Shorter windows end with a longer one.
+        // Shorter windows end with a longer one, but a week goes on over the first of a month, and a month over a Monday.
         const lasts = windows.findIndex((window) => window.name === name)
-        const expected = windows.map((_, i) => (i <= lasts ? 1 : 2))
+        const date = new Date(edge)
+        const begins = { week: date.getUTCDay() === 1, month: date.getUTCDate() === 1 }
+        const expected = windows.map((window, i) =>
+          i <= lasts && (begins[window.name as 'week'] ?? true) ? 1 : 2,
+        )
         const used = byWindow((window) => after[`${window.name}Used`])
         t.strictSame(Object.values(used), expected, `${name} at ${new Date(edge).toISOString()}`)
         t.not(numbersOf(before.seen)[name], numbersOf(after.seen)[name])

@@ -20,7 +20,7 @@ type Count = { number: number; counted: number; back: number }
 
 type ModelGrant = Readonly<{ atMs: number; points: Granted }>
 
-const steady = ['minute', 'hour', 'day', 'month'] as const
+const steady = ['minute', 'hour', 'day', 'week', 'month'] as const
 
 /** The rules of counters in trouble: a clock set back, lost writes, and points that were admitted without the store. */
 export class TroublesModel {
@@ -142,7 +142,7 @@ export class TroublesModel {
   grant(points: Granted, now: number): void {
     this.#roll(now)
     const begins = steady.map(
-      (name) => this.windows[name].number * (name === 'month' ? dayMs : lengths[name]),
+      (name) => this.windows[name].number * (name in lengths ? lengths[name as 'day'] : dayMs),
     )
     this.#grants.push({ atMs: Math.max(now, ...begins), points })
     this.#sumGrants()
@@ -160,7 +160,8 @@ export class TroublesModel {
   #runs(name: WindowName, now: number): boolean {
     const { number } = this.windows[name]
     const present = idAt(this, name, now)
-    const following = name === 'month' ? idAt(this, name, (present + 31) * dayMs) : present + 1
+    const days = { week: 7, month: 31 }[name as string]
+    const following = days ? idAt(this, name, (present + days) * dayMs) : present + 1
     return number === present || number === following
   }
 

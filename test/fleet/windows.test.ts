@@ -11,24 +11,25 @@ import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 import { folderOf } from '../support/folder.ts'
 
-const week = 7 * 86_400
+/** Windows of two weeks begin three days before others of this length. */
+const [fortnight, offset] = [14 * 86_400, 3 * 86_400]
 
-/** The sources with one more row in the list of windows: a week, between day and month. */
-function sourcesWithWeek(t: Test): string {
+/** The sources with one more row in the list of windows: a fortnight, between week and month. */
+function sourcesWithFortnight(t: Test): string {
   const folder = folderOf(t)
   for (const name of ['gateway', 'shared', 'config', 'package.json']) {
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }
   const list = join(folder, 'shared/windows.ts')
-  const row = `{ name: 'week', lengthMs: 7 * dayMs, comesBack: true, begins: 'on Thursdays' },`
-  const rows = readFileSync(list, 'utf8').replace(/(\{ name: 'day',.*\n)/, `$1  ${row}\n`)
+  const row = `{ name: 'fortnight', lengthMs: 14 * dayMs, firstMs: -3 * dayMs, comesBack: true, begins: 'on Monday' },`
+  const rows = readFileSync(list, 'utf8').replace(/(?=\{ name: 'month',)/, `${row}\n  `)
   t.ok(rows.includes(row))
   writeFileSync(list, rows)
   return folder
 }
 
-t.test('a week is one row', async (t) => {
-  const folder = sourcesWithWeek(t)
+t.test('a window is one row', async (t) => {
+  const folder = sourcesWithFortnight(t)
   const upstream = await startUpstream(t)
   const redis = await startRedis(t)
   const [gateway, command] = ['gateway/main.ts', 'gateway/office/cli/main.ts'].map((file) =>
@@ -42,7 +43,7 @@ t.test('a week is one row', async (t) => {
   })) {
     await t.test(kind, async (t) => {
       const file = join(folder, `${kind}.yaml`)
-      const more = `plans: { free: { perMinute: 60, perDay: 1000, perWeek: 3, bans: off } }
+      const more = `plans: { free: { perMinute: 60, perDay: 1000, perFortnight: 3, bans: off } }
 headers: { ietf: true }`
       writeFileSync(file, configFor(upstream.url, store, { more }))
       const run = async (...args: string[]): Promise<string> => {
@@ -59,47 +60,47 @@ headers: { ietf: true }`
       ) as { id: string; key: string }
       const headers = { authorization: `Bearer ${made.key}` }
       const get = () => call('GET', '/v1/pets', undefined, headers)
-      const reset = (Math.floor(Date.now() / 1_000 / week) + 1) * week
+      const reset = (Math.floor((Date.now() / 1_000 + offset) / fortnight) + 1) * fortnight - offset
       const quota = async () => json(await call('GET', '/v1/quota', undefined, headers))
 
       const first = await get()
       t.match(first, { status: 200, headers: { 'x-ratelimit-limit': '3' } })
       t.equal(first.headers['x-ratelimit-reset'], `${reset}`)
-      t.match(first.headers['ratelimit'], /^"week";r=2;t=\d+$/)
+      t.match(first.headers['ratelimit'], /^"fortnight";r=2;t=\d+$/)
       t.equal(
         first.headers['ratelimit-policy'],
-        '"minute";q=60;w=60, "day";q=1000;w=86400, "week";q=3;w=604800',
+        '"minute";q=60;w=60, "day";q=1000;w=86400, "fortnight";q=3;w=1209600',
       )
       for (let i = 0; i < 2; i++) t.equal((await get()).status, 200)
       t.match(await quota(), {
-        week: { limit: 3, remaining: 0, reset },
+        fortnight: { limit: 3, remaining: 0, reset },
         day: { limit: 1000, remaining: 997 },
-        notice: { window: 'week', used: 100 },
+        notice: { window: 'fortnight', used: 100 },
       })
       const refused = await get()
-      t.match(json(refused), { status: 429, message: /3 requests a week are used up/ })
-      t.equal(refused.headers['x-ratelimit-notice'], 'week; used=100')
-      await until(() => /"window":"week"/.test(service.output()))
+      t.match(json(refused), { status: 429, message: /3 requests a fortnight are used up/ })
+      t.equal(refused.headers['x-ratelimit-notice'], 'fortnight; used=100')
+      await until(() => /"window":"fortnight"/.test(service.output()))
       const metrics = (await operate('GET', '/metrics')).text
       t.match(
         metrics,
-        /refusals_total\{plan="free",reason="rate_limit_exceeded",window="week"[^}]*\} 1/,
+        /refusals_total\{plan="free",reason="rate_limit_exceeded",window="fortnight"[^}]*\} 1/,
       )
       await until(async () =>
-        /is refused until .* 3 of 3 this week/.test(await run('explain', 'Acme')),
+        /is refused until .* 3 of 3 this fortnight/.test(await run('explain', 'Acme')),
       )
 
-      await run('quota', 'grant', 'Acme', '--week', '2')
+      await run('quota', 'grant', 'Acme', '--fortnight', '2')
       await until(async () => (await get()).status === 200)
-      t.match(await quota(), { week: { limit: 5, remaining: 1 } })
+      t.match(await quota(), { fortnight: { limit: 5, remaining: 1 } })
       // An embedded gateway writes its counters down a little later.
-      await until(async () => /week +5 +4 +1 /.test(await run('quota', 'show', 'Acme')))
-      t.match(await run('quota', 'show', 'Acme'), /GRANTED.*WEEK/)
-      await run('keys', 'change', 'Acme', '--per-week', '4')
+      await until(async () => /fortnight +5 +4 +1 /.test(await run('quota', 'show', 'Acme')))
+      t.match(await run('quota', 'show', 'Acme'), /GRANTED.*FORTNIGHT/)
+      await run('keys', 'change', 'Acme', '--per-fortnight', '4')
       await until(async () => JSON.stringify(await quota()).includes('"limit":6'))
       t.match(
         await run('keys', 'show', 'Acme'),
-        /week: +4 of 6 used \(its own limit: 4 \+ 2 granted/,
+        /fortnight: +4 of 6 used \(its own limit: 4 \+ 2 granted/,
       )
       await run('quota', 'reset', 'Acme')
       await until(async () => JSON.stringify(await quota()).includes('"remaining":6'))

@@ -29,12 +29,13 @@ t.test('a chart has a part for each window that has refused, beside minute and d
     t.equal(refusedOf(sums), 4, name)
   }
   const all = { ...none, ...Object.fromEntries(windows.map(({ name }) => [name, 1])) }
-  t.strictSame(labels([all]).slice(0, 6), [
+  t.strictSame(labels([all]).slice(0, 7), [
     'answered',
     'refused by the second',
     'by the minute',
     'by the hour',
     'by the day',
+    'by the week',
     'by the month',
   ])
 })

@@ -64,7 +64,7 @@ export function changeTerms(customer: Customer, draws: Draws): void {
   const small = (): Limits => ({ perMinute: draws.between(1, 8), perDay: draws.between(4, 30) })
   const hourly = (): Limits => ({ ...small(), perHour: draws.between(3, 15) })
   customer.parts = [
-    operationPart('exports', small()),
+    operationPart('exports', { ...small(), perWeek: draws.between(10, 60) }),
     operationPart('searches', hourly()),
     ...keys.map((key) => capPart(key, 1, hourly())),
   ]
@@ -75,6 +75,7 @@ function limitsOf(kind: Kind, draws: Draws): Limits {
   const some: Partial<Record<LimitName, number>> = {}
   if (kind === 'brief') some.perSecond = draws.between(1, 5)
   if (kind === 'long' || draws.onceIn(4)) some.perHour = draws.between(8, 40)
+  if (kind === 'long' || draws.onceIn(4)) some.perWeek = draws.between(25, 150)
   if (kind === 'long' || draws.onceIn(4)) some.perMonth = draws.between(30, 200)
   const perMinute = draws.onceIn(6) ? Infinity : draws.between(3, 24)
   return { ...some, perMinute, perDay: draws.onceIn(6) ? Infinity : day }

@@ -54,7 +54,7 @@ export const withSave = '{ host: 127.0.0.1, port: 0, save: true }'
 export const nobody = 'k3yVb0TQnW8e'
 
 /** Limits of the windows that a plan needn't limit, which nothing reaches. */
-export const manyOfOptional = { perSecond: 1_000, perHour: 1_000, perMonth: 1_000 }
+export const manyOfOptional = { perSecond: 1_000, perHour: 1_000, perWeek: 1_000, perMonth: 1_000 }
 
 /** The result of `start`. */
 export type Admin = Awaited<ReturnType<typeof start>>

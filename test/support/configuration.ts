@@ -82,6 +82,7 @@ plans:
   metered:
     perMinute: 7
     perDay: { limit: 7, beyond: meter, upTo: 300% }
+    perWeek: { limit: 8, beyond: meter, upTo: 200% }
     perMonth: { limit: 9, beyond: meter, upTo: unlimited }
 strangers: { ${limitsOf('unlimited')} }
 bans: { strikes: 7, within: 2m, grace: 0s, for: 7m, factor: 1.5, atMost: 2h, memory: 7d }

@@ -148,7 +148,7 @@ function requireNumbers(own: LimitSettings | undefined): void {
       )
     }
     if (typeof setting === 'object' && !longWindows.includes(window)) {
-      throw new KeyMistake(`${window.limit} can’t be metered: only a day and a month can`)
+      throw new KeyMistake(`${window.limit} can’t be metered: only a day and what is longer can`)
     }
   }
 }

@@ -1,10 +1,9 @@
 import { BoundedMap } from '../../../shared/bounded-map.ts'
-import { newCounters, numberOf, type Counters } from './counters.ts'
+import { endOf, newCounters, type Counters } from './counters.ts'
 import type { PartState } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import type { Seen } from './quota-state.ts'
 import { includedIn, limitsIn, longestFull, neededBy, type Ask, type Decision } from './step.ts'
-import { endsAtMs } from '../../../shared/windows.ts'
 
 /** The longest that a full window is cached: an answer that has cost less than its estimate makes room in it. */
 const fullForMs = 1_000
@@ -87,8 +86,7 @@ export class CachedRefusals {
     const { seen, granted } = refused
     const full = longestFull(seen, parts, needed, limitsIn(refused, limits))
     if (!full || (bans && full.window.strikes)) return undefined
-    if (nowMs + lagMs >= endsAtMs(full.window, numberOf(full.counters, full.window)))
-      return undefined
+    if (nowMs + lagMs >= endOf(full.counters, full.window)) return undefined
     return {
       ...refusal(refused, nowMs, cost),
       least,

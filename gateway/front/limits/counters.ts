@@ -2,10 +2,12 @@ import { limitedIn, type Limits } from './limits.ts'
 import {
   beginsAtMs,
   briefWindows,
+  dayMs,
   dayWindow,
+  endsAtMs,
   lengthOfAllMarks,
   lengthOfSteadyMarks,
-  longest,
+  longWindows,
   nextNumber,
   numberAt,
   shortest,
@@ -86,6 +88,14 @@ export function roll(counters: Counters, nowMs: number, countsBrief: boolean): v
   for (const window of briefWindows) begin(counters, window, nowMs)
 }
 
+/** Whether all steady windows have ended for a day: none runs again where a clock is set back. */
+export function areOver(counters: Counters, nowMs: number): boolean {
+  const { monthFrom } = counters
+  return steadyWindows.every(
+    (window) => numberOf(counters, window) < numberAt(window, nowMs - dayMs, monthFrom),
+  )
+}
+
 /** Whether all steady windows run still, as they mostly do. */
 export function areRunning(counters: Counters, nowMs: number): boolean {
   return runs(counters, shortest, nowMs)
@@ -137,12 +147,19 @@ export function fits(counters: Counters, cost: number, limits: Limits): boolean 
   return fullWindow(counters, cost, limits) === undefined
 }
 
-/** The longest window that has no room for points; `undefined` if all have. */
+/** The window without room for points that ends last, of equals the longest; `undefined` if all have room. */
 export function fullWindow(counters: Counters, cost: number, limits: Limits): Window | undefined {
+  let last: Window | undefined
   for (const { window, limit } of limitedIn(limits)) {
-    if (usedIn(counters, window) + cost > limit) return window
+    if (usedIn(counters, window) + cost <= limit) continue
+    if (!last || endOf(counters, window) > endOf(counters, last)) last = window
   }
-  return undefined
+  return last
+}
+
+/** The end of the window that was counted last. */
+export function endOf(counters: Counters, window: Window): number {
+  return endsAtMs(window, numberOf(counters, window))
 }
 
 /** The points that a request has cost beyond those that were counted; below 0 if it has cost fewer. */
@@ -187,7 +204,7 @@ export function areLater(counters: Counters, last: Counters): boolean {
 }
 
 function countedInLong(counters: Counters): number {
-  return countedIn(counters, longest) + countedIn(counters, dayWindow)
+  return longWindows.reduce((sum, window) => sum + countedIn(counters, window), 0)
 }
 
 /** Writes other counters into an object that stays. */

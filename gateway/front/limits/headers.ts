@@ -1,17 +1,11 @@
-import { numberOf } from './counters.ts'
+import { endOf } from './counters.ts'
 import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { crowded } from './places.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
 import { neededBy, usedBy, usedHere, type Decision } from './step.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
-import {
-  endsAtMs,
-  longestFirst,
-  windows,
-  type Window,
-  type WindowName,
-} from '../../../shared/windows.ts'
+import { windows, type Window, type WindowName } from '../../../shared/windows.ts'
 
 /** The drafts of the IETF's two fields that this version writes, the newest last. */
 export const ietfDrafts = ['draft-11'] as const
@@ -42,7 +36,7 @@ export function decisiveWindow(decision: Decision, limits: Limits): WindowState 
   return first
 }
 
-/** Of the windows of a quota, or of a part: the longest that refuses, else the one with the fewest remaining. */
+/** Of the windows of a quota, or of a part: the one that refuses for longest, else the one with the fewest remaining. */
 function firstOf(
   decision: Decision,
   limits: Limits,
@@ -50,25 +44,30 @@ function firstOf(
 ): WindowState | undefined {
   const isRefused = decision.verdict === 'refused'
   const needed = neededBy(decision)
-  let least: Window | undefined
+  const counters = part?.counters ?? decision.seen
+  let [least, full]: (Window | undefined)[] = []
   let leastRemaining = Infinity
   for (const { window, limit } of limitedIn(part?.part.limits ?? limits)) {
     const used = part ? usedByPart(part, window) : usedBy(decision, window)
-    if (isRefused && limit - used < needed) return stateOf(window, decision, limits, part)
+    if (isRefused && limit - used < needed) {
+      if (!full || endOf(counters, window) > endOf(counters, full)) full = window
+    }
     if (window.isBrief || limit - used >= leastRemaining) continue
     least = window
     leastRemaining = limit - used
   }
-  return least && stateOf(least, decision, limits, part)
+  const told = full ?? least
+  return told && stateOf(told, decision, limits, part)
 }
 
-/** Of two windows that refuse, the longer one stops a caller first; else that with fewer remaining, of equals the longer one. */
+/** Of two windows that refuse, the one that ends later stops a caller first; else that with fewer remaining, of equals the longer one. */
 function stopsBefore(one: WindowState, other: WindowState, decision: Decision): boolean {
-  const isLonger = longestFirst.indexOf(one.window) < longestFirst.indexOf(other.window)
+  const isLonger = one.window.index > other.window.index
   const [refuses, otherRefuses] = [one, other].map(
     ({ remaining }) => decision.verdict === 'refused' && remaining < neededBy(decision),
   )
   if (refuses !== otherRefuses) return refuses === true
+  if (refuses && one.resetMs !== other.resetMs) return one.resetMs > other.resetMs
   if (refuses || one.remaining === other.remaining) return isLonger
   return one.remaining < other.remaining
 }
@@ -154,7 +153,7 @@ function stateOf(
     part: part?.part,
     limit: limitOf(part?.part.limits ?? limits, window),
     remaining: remainingIn(window, decision, limits, part),
-    resetMs: endsAtMs(window, numberOf(part?.counters ?? decision.seen, window)),
+    resetMs: endOf(part?.counters ?? decision.seen, window),
     ...(included < Infinity && {
       metered: { included, beyond: beyondBy(decision, window, included) },
     }),

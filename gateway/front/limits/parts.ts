@@ -31,7 +31,7 @@ export type PartState = Readonly<{
 /** Counters of parts, by their names. */
 export type PartCounters = ReadonlyMap<string, Counters>
 
-/** The parts of a quota that were counted in the month that runs: with it, all their windows begin anew. */
+/** The parts of a quota that were counted in windows that run; some others, until a month begins. */
 export type Parts = Map<string, Counters>
 
 /** The points of a window that a part counts as used. */

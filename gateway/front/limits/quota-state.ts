@@ -1,6 +1,7 @@
 import { newConduct, type Conduct } from './conduct.ts'
 import {
   adjust as adjustCounters,
+  areOver,
   areRunning,
   newCounters,
   numberOf,
@@ -23,7 +24,7 @@ export type QuotaState = Counters & {
   conducts: Map<string, Conduct> | undefined
   /** The points that operators have added to the limits of present windows. */
   grants?: QuotaGrants | undefined
-  /** The operations and caps that were counted this month. */
+  /** The operations and caps that were counted in windows that run. */
   parts?: Parts | undefined
   /** The points of days that the counters have left: what the ledger tells doesn't end with them. */
   past?: PastPoints | undefined
@@ -123,8 +124,12 @@ export function roll(state: QuotaState, nowMs: number, countsBrief = false): voi
   const month = numberOf(state, longest)
   rollCounters(state, nowMs, countsBrief)
   if (numberOf(state, dayWindow) !== day) leaveDay(state, day, points)
-  // All windows of parts have ended with it.
-  if (state.parts && numberOf(state, longest) !== month) state.parts = undefined
+  if (state.parts && numberOf(state, longest) !== month) forgetOver(state.parts, nowMs)
+}
+
+/** Forgets the parts that are over. */
+function forgetOver(parts: Parts, nowMs: number): void {
+  for (const [name, counters] of parts) if (areOver(counters, nowMs)) parts.delete(name)
 }
 
 /**

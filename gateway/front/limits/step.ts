@@ -1,5 +1,5 @@
 import { isBlank, newConduct, refuse, rulesFor, type BanRules, type Conduct } from './conduct.ts'
-import { copyOf, fullWindow, usedOf, type Counters } from './counters.ts'
+import { copyOf, endOf, fullWindow, usedOf, type Counters } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted } from './grants.ts'
 import { countsBrief, type Limits } from './limits.ts'
@@ -16,7 +16,7 @@ import {
   type PlaceState,
 } from './places.ts'
 import { heal, roll, settle, type Owed, type QuotaState, type Seen } from './quota-state.ts'
-import { windows, type Window } from '../../../shared/windows.ts'
+import type { Window } from '../../../shared/windows.ts'
 
 export type Ask = Readonly<{
   /** The key of the request: strikes and bans belong to it, not to its account. */
@@ -174,7 +174,7 @@ export function includedIn(
 /** A window without room, and the counters that say so. */
 export type Full = Readonly<{ window: Window; counters: Counters }>
 
-/** The longest window of a quota or of its parts that has no room for points; `undefined` if all have. */
+/** The window of a quota or of its parts without room for points that ends last, of equals the longest; `undefined` if all have room. */
 export function longestFull(
   quota: Counters,
   parts: readonly PartState[] | undefined,
@@ -185,11 +185,16 @@ export function longestFull(
   let longest: Full | undefined = ofQuota && { window: ofQuota, counters: quota }
   for (const { part, counters } of parts ?? []) {
     const window = fullWindow(counters, cost, part.limits)
-    const isLonger =
-      window && (!longest || windows.indexOf(window) > windows.indexOf(longest.window))
-    if (isLonger) longest = { window, counters }
+    if (window && (!longest || stopsLonger({ window, counters }, longest)))
+      longest = { window, counters }
   }
   return longest
+}
+
+function stopsLonger(one: Full, other: Full): boolean {
+  const [end, otherEnd] = [one, other].map(({ counters, window }) => endOf(counters, window))
+  if (end !== otherEnd) return Number(end) > Number(otherEnd)
+  return one.window.index > other.window.index
 }
 
 function countInParts(state: QuotaState, parts: readonly PartState[], cost: number): void {

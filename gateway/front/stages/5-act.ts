@@ -104,7 +104,7 @@ function refusalFor(
   }
   if (name === 'near_limit') {
     const standing = nearEnd(real, near)
-    if (!standing) return never('is never told that its day or month ends soon')
+    if (!standing) return never('is never told that the end of a limit is near')
     record.stand = standing
     return undefined
   }

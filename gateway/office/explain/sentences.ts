@@ -2,7 +2,7 @@ import { withCommas } from '../../../shared/commas.ts'
 import type { Reason, RefusalCode } from '../../../shared/refusal.ts'
 import { endText } from '../../../shared/times.ts'
 import { holderOf } from '../../front/counts/use.ts'
-import { byWindow, longestFirst, type Window } from '../../../shared/windows.ts'
+import { byWindow, windows, type Window } from '../../../shared/windows.ts'
 import { earnedText, isEarned } from '../../front/limits/ban-ends.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/kept-refusal.ts'
 
@@ -147,10 +147,11 @@ function causeOf({ bannedUntilMs }: KeptRefusal): string {
   return isEarned(bannedUntilMs) ? earnedText() : 'an operator has banned it'
 }
 
-/** The longest window that is full, else the shortest one. */
+/** The window that is full for longest, else the shortest one. */
 function fullWindow({ windows: kept }: KeptRefusal): KeptWindow | undefined {
-  const shown = longestFirst.flatMap(({ name }) => kept[name] ?? [])
-  return shown.find(({ limit, used = 0 }) => used >= limit) ?? shown.at(-1)
+  const shown = windows.flatMap(({ name }) => kept[name] ?? [])
+  const full = shown.filter(({ limit, used = 0 }) => used >= limit)
+  return full.toSorted((one, other) => other.resetMs - one.resetMs)[0] ?? shown[0]
 }
 
 function nameOf({ caller }: Pick<KeptRefusal, 'caller'>): string {

@@ -48,10 +48,11 @@ export function mostOf(
   let shorter = 0
   return judged.map(({ place, now, then, numberOn }) => {
     const most = numbers[at + place] ?? 0
-    if (most !== unrecorded) shorter = most
-    // A window uses at least as much as a shorter one in it.
-    else if (numberOn && then !== now) shorter = sumOfDays(numbers, numbers[at] ?? 0, numberOn)
-    return shorter
+    const isKnown = most !== unrecorded
+    if (numberOn && !isKnown && then !== now) return sumOfDays(numbers, numbers[at] ?? 0, numberOn)
+    // A window uses at least as much as a shorter one in it, and a month may begin within a week.
+    if (isKnown && !numberOn) shorter = most
+    return isKnown ? most : shorter
   })
 }
 

@@ -136,7 +136,7 @@ export const limit: Kind<number | 'unlimited'> = {
   fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
 }
 
-/** The same of a day or a month, whose points may also be metered beyond what is included. */
+/** The same of a day and what is longer, whose points may also be metered beyond what is included. */
 export const longLimit: Kind<LimitSetting> = {
   expected:
     'a whole number above 0, "unlimited", or points and how far one may go beyond, such as 1000..300%',

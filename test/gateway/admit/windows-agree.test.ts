@@ -6,7 +6,7 @@ import { seeded } from '../../support/seeded.ts'
 import { hourMs, minuteMs, windows, type WindowName } from '../../../shared/windows.ts'
 
 const plans = {
-  all: { second: 4, minute: 6, hour: 14, day: 40, month: 90 },
+  all: { second: 4, minute: 6, hour: 14, day: 40, week: 60, month: 90 },
   some: { minute: 8, hour: 20, day: undefined, month: 110 },
   two: { minute: 10, day: 45 },
 } as const
@@ -66,7 +66,7 @@ t.test('headers, quota, explain, metrics and usage agree at 200 moments', async 
       t.strictSame(rest, one, at)
       t.strictSame([one.limit, one.remaining], [limit, limit - used], at)
     }
-    // An answer tells the window with the least left, of equals the longest; a refusal the longest that is full.
+    // An answer tells the window with the least left, of equals the longest; a refusal the one that is full for longest.
     const told = windows
       .toReversed()
       .flatMap(({ name, isBrief }) => (own[name] ? [{ name, isBrief, ...own[name] }] : []))
@@ -74,7 +74,10 @@ t.test('headers, quota, explain, metrics and usage agree at 200 moments', async 
     const least = told
       .filter(({ isBrief }) => !isBrief)
       .reduce((one, other) => (other.remaining < one.remaining ? other : one))
-    const shown = isRefused ? told.find(({ remaining }) => remaining === 0) : least
+    const last = Math.max(...told.map(({ remaining, reset }) => (remaining === 0 ? reset : 0)))
+    const shown = isRefused
+      ? told.find(({ remaining, reset }) => remaining === 0 && reset === last)
+      : least
     const expected = [shown?.limit, shown?.remaining, shown?.reset].map(String)
     const inHeaders = ['limit', 'remaining', 'reset'].map(
       (name) => answer?.headers[`x-ratelimit-${name}`],

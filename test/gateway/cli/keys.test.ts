@@ -171,7 +171,7 @@ t.test('the commands on keys', async (t) => {
       Object.entries(some).flatMap(([name, value]) => [`--${name}`, value])
     const { id } = await runJson('keys', 'create', ...options(all))
     const full = await runJson('keys', 'show', String(id))
-    t.match(full, { account: 'full', methods: ['GET'], limits: { perSecond: 5, perMonth: 9 } })
+    t.match(full, { account: 'full', methods: ['GET'], limits: { perSecond: 5, perMonth: 10 } })
     // An end is no setting of its own.
     const names = Object.keys(keyChange).filter((name) => !name.endsWith('until'))
     t.equal(names.length, Object.keys(all).length, 'all that can be changed is given')

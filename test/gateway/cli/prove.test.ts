@@ -143,7 +143,7 @@ t.test('what is neither let in nor 429 ends it, and so does wrong use', async (t
     runCommand(['prove', ...words.split(' '), ...more], {}, answers)
   t.match(await run(url), { code: 2, out: /--limit is required/ })
   t.match(await run('ftp://x --limit 9'), { code: 2, out: /must be an http or https URL/ })
-  t.match(await run(`${url} --limit 9 --window month`), { code: 2, out: /hour or day/ })
+  t.match(await run(`${url} --limit 9 --window month`), { code: 2, out: /hour, day or week/ })
   t.match(await run(`${url} --limit 9`, undefined, '--header', 'x'), { code: 2, out: /NAME: VAL/ })
   const asked: string[] = []
   for (const agrees of [false, undefined]) {

@@ -9,7 +9,7 @@ import { step } from '../../../gateway/front/limits/step.ts'
 import { planDemand } from '../../../gateway/office/foresight/demand.ts'
 import { previewPlan, type PlanPreview } from '../../../gateway/office/foresight/preview.ts'
 import { previewCsv, previewText } from '../../../gateway/office/operations/plans/texts.ts'
-import { byLimit, dayMs, windows, type Window } from '../../../shared/windows.ts'
+import { byLimit, dayMs, windows, type Window, type WindowName } from '../../../shared/windows.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { open, storeAt } from '../../support/filled-store.ts'
 import { seeded } from '../../support/seeded.ts'
@@ -19,20 +19,23 @@ import { folderOf } from '../../support/folder.ts'
 type Sent = Readonly<{ quota: string; atMs: number }>
 const lengthOfName = { second: 19, minute: 16, hour: 13, day: 10, month: 7 }
 
+/** The beginning of its time in ISO 8601; of a week the day on which it began. */
+function nameAt(name: WindowName, atMs: number): string {
+  if (name !== 'week') return new Date(atMs).toISOString().slice(0, lengthOfName[name])
+  const daysSince = (new Date(atMs).getUTCDay() + 6) % 7
+  return `Monday ${nameAt('day', atMs - daysSince * dayMs)}`
+}
+
 /** The quotas and days on which limits refuse something of what was sent: by counting, without any of the gateway. */
 function bruteForce(sent: readonly Sent[], limits: Limits): string[] {
   const used = new Map<string, number>()
   const days = new Set<string>()
   for (const { quota, atMs } of sent) {
-    const time = new Date(atMs).toISOString()
     const names = windows.map((window) => {
-      return [
-        window,
-        `${quota} ${window.name} ${time.slice(0, lengthOfName[window.name])}`,
-      ] as const
+      return [window, `${quota} ${window.name} ${nameAt(window.name, atMs)}`] as const
     })
     if (names.some(([window, name]) => (used.get(name) ?? 0) >= limitOf(limits, window))) {
-      days.add(`${quota} ${time.slice(0, lengthOfName.day)}`)
+      days.add(`${quota} ${nameAt('day', atMs)}`)
     } else for (const [, name] of names) used.set(name, (used.get(name) ?? 0) + 1)
   }
   return [...days].sort()
@@ -92,7 +95,7 @@ type Tap = Parameters<typeof open>[0]
 t.test('a preview of each window names the quotas and days that brute force names', async (t) => {
   const wide = byLimit(() => 10_000)
   const { random, sent, preview, demand } = await story(t, 'wide.db', wide)
-  const highest = { second: 6, minute: 11, hour: 12, day: 20, month: 250 }
+  const highest = { second: 6, minute: 11, hour: 12, day: 20, week: 70, month: 250 }
   for (const { name, limit } of windows) {
     let hits = 0
     for (let i = 0; i < 8; i++) {
@@ -115,9 +118,12 @@ t.test('a preview of each window names the quotas and days that brute force name
   }
   const told = await preview({ ...wide, perMonth: 100, perHour: 9 })
   t.match(previewText(told), /^free 10,000 → 9 an hour, 10,000 → 100 a month: \d+ of \d+ quotas/)
-  t.match(previewText(told), /HIGHEST HOUR +HIGHEST DAY +HIGHEST MONTH/)
+  t.match(previewText(told), /HIGHEST HOUR +HIGHEST DAY +HIGHEST WEEK +HIGHEST MONTH/)
   t.match(previewText(told), /A month counts all that was sent in it/)
-  t.match(previewCsv([told]), /peak_second","?peak_minute","?peak_hour","?peak_day","?peak_month/)
+  t.match(
+    previewCsv([told]),
+    /peak_second","?peak_minute","?peak_hour","?peak_day","?peak_week","?peak_month/,
+  )
   const { byDay, curves } = await demand()
   t.strictSame(Object.keys(curves.quotas).sort(), windows.map(({ name }) => name).sort())
   const last = byDay.at(-1)
@@ -128,7 +134,7 @@ t.test(
   'who was refused by a limit is refused by a lower one, and told of a higher one',
   async (t) => {
     const limits = byLimit(
-      ({ name }) => ({ second: 5, minute: 8, hour: 9, day: 15, month: 60 })[name],
+      ({ name }) => ({ second: 5, minute: 8, hour: 9, day: 15, week: 40, month: 60 })[name],
     )
     const { random, sent, preview } = await story(t, 'narrow.db', limits)
     for (let i = 0; i < 20; i++) {

@@ -158,7 +158,7 @@ t.test('limits of a key are its own, else its plan’s', (t) => {
   const [free, enterprise] = [...plans.values()]
   if (!free || !enterprise) throw new Error('two plans')
   const none = {
-    ...{ perSecond: Infinity, perHour: Infinity, perMonth: Infinity },
+    ...{ perSecond: Infinity, perHour: Infinity, perWeek: Infinity, perMonth: Infinity },
     ...{ atOnce: undefined, lingerMs: undefined },
   }
   t.strictSame(effectiveLimits(free), { perMinute: 60, perDay: 1_000 })

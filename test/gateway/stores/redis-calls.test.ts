@@ -63,7 +63,7 @@ t.test('redis, what was given up is not done after all', async (t) => {
   const connection = new Redis(url)
   t.teardown(() => connection.disconnect())
   const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
-  const ask = () => run('given-up', scriptTime(), ';0;;0;1,-1,10,-1,10,-1,0,;;0;;;k')
+  const ask = () => run('given-up', scriptTime(), ';0;;0;1,-1,10,-1,10,-1,-1,0,;;0;;;k')
   await client.script('FLUSH')
   // It has lost its scripts, and says so only after the time limit.
   child().kill('SIGSTOP')
@@ -79,7 +79,7 @@ t.test('redis, a gateway that is late itself takes no answer for late', async (t
   const [connection, other] = [new Redis(url), new Redis(url)]
   t.teardown(() => [connection, other].forEach((each) => each.disconnect()))
   const run = keyedScript({ connection, timeoutMs: 50, file: 'quota.lua' })
-  const ask = () => run('late', scriptTime(), ';0;;0;1,-1,100,-1,100,-1,0,;;0;;;k')
+  const ask = () => run('late', scriptTime(), ';0;;0;1,-1,100,-1,100,-1,-1,0,;;0;;;k')
   await ask()
   let turnMs = 0
   /** A loop that comes to look for answers only now and then. */

@@ -6,6 +6,7 @@ import {
   numberAt,
   windowOf,
   endsAtMs,
+  type WindowName,
 } from '../../../shared/windows.ts'
 import type { World } from '../world.ts'
 
@@ -13,7 +14,7 @@ import type { World } from '../world.ts'
 export function leap(world: World): void {
   const { draws, timeline, trace, redis } = world
   const { nowMs } = redis
-  const toEndOf = (name: 'minute' | 'hour' | 'day' | 'month'): number => {
+  const toEndOf = (name: WindowName): number => {
     const window = windowOf(name)
     const monthFrom = draws.onceIn(2)
       ? 1
@@ -24,6 +25,7 @@ export function leap(world: World): void {
     [6, toEndOf('minute')],
     [3, toEndOf('hour')],
     [3, toEndOf('day')],
+    [1, toEndOf('week')],
     [1, toEndOf('month')],
     [2, draws.between(1, 59) * 1_000],
     [1, draws.between(1, 5) * minuteMs],

@@ -131,7 +131,7 @@ export const faultsOfGateways: readonly Fault[] = [
   {
     name: 'a full window is remembered beyond its end',
     file: cached,
-    find: 'if (nowMs + lagMs >= endsAtMs(full.window, numberOf(full.counters, full.window)))\n      return undefined\n',
+    find: '    if (nowMs + lagMs >= endOf(full.counters, full.window)) return undefined\n',
     replace: '',
   },
   {

@@ -29,11 +29,10 @@ export const faultsOfScripts: readonly Fault[] = [
     replace: 'if each - first > 0 then',
   },
   {
-    name: 'a report to a new quota loses its parts',
+    name: 'a script forgets the weeks of parts when a month begins',
     file: decide,
-    find: '      if isNewMonth then forgetParts(hash) end\n      isNewMonth = false\n',
-    replace: '',
-    undoes: '99f8cd44',
+    find: 'forgetParts(hash, true)',
+    replace: 'forgetParts(hash)',
   },
   {
     name: 'a script heals parts with what was seen before a reset',

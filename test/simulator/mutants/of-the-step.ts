@@ -80,8 +80,15 @@ export const faultsOfTheStep: readonly Fault[] = [
     name: 'an answer that was overtaken lowers what is known of a day',
     file: counters,
     find: 'return countedInLong(counters) >= countedInLong(last)',
-    replace: 'return countedIn(counters, longest) >= countedIn(last, longest)',
+    replace:
+      'const [month = dayWindow] = longWindows\n  return countedIn(counters, month) >= countedIn(last, month)',
     undoes: '99f8cd44',
+  },
+  {
+    name: 'a month that begins forgets the weeks of parts',
+    file: 'gateway/front/limits/quota-state.ts',
+    find: 'if (areOver(counters, nowMs)) parts.delete(name)',
+    replace: 'if (nowMs > 0 || areOver(counters, nowMs)) parts.delete(name)',
   },
   {
     name: 'a part doesn’t learn on which day months begin',

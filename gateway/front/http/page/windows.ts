@@ -23,6 +23,7 @@ const rows: Readonly<Record<WindowName, Partial<PageWindow> & Pick<PageWindow, '
   minute: { limit: 'perMinute', begins: 'at second 0', isRequired: true },
   hour: { limit: 'perHour', each: 'an hour', begins: 'at minute 0' },
   day: { limit: 'perDay', present: 'Today', begins: 'at midnight', isRequired: true },
+  week: { limit: 'perWeek', begins: 'on Monday' },
   month: { limit: 'perMonth', begins: 'on the first, or on the day that was agreed' },
 }
 

@@ -1,7 +1,8 @@
 -- The counters of a quota and their rules, as in gateway/front/limits/{counters,recount,past-points}.ts.
 --
 -- The field c: "total,generation,monthFrom,day", then for each window ",number within the day,base,back", brief windows
---              last and only if they are counted, then ",k" if there are fields of keys
+--              last and only if they are counted, then ",k" if there are fields of keys. A base is the total when its window
+--              began: of the shortest as it is, and of others how much less it was
 --
 -- Its parts stay texts until arithmetic needs a number. By callgrind, in instructions: a text to a number by tonumber
 -- 1,800, by arithmetic 800; a number to a text 3,000, by format 1,900; an argument 1,400.
@@ -10,12 +11,13 @@ local dayMs = 86400000
 local dayWindow = windowNamed.day
 local shortest = steady[1]
 
--- The number of the window that runs at a time, and of the one after it. A month's is its first day: a script knows no
--- calendar, so that the gateway tells the first days of the months that may be meant.
+-- The number of the window that runs at a time, and of the one after it. A script knows no calendar, so that the gateway tells
+-- the first days of the months that may be meant.
 local function numberAt(window, time, from)
-  if window.lengthMs > 0 then
-    local number = floor(time / window.lengthMs)
-    return number, number + 1
+  local length, unit = window.lengthMs, window.unitMs
+  if length > 0 then
+    local number = (time - (time - window.firstMs) % length) / unit
+    return number, number + length / unit
   end
   local day, number = floor(time / dayMs), nil
   for first in string.gmatch(sub(ARGV[1], (find(ARGV[1], ';', 1, true))), '%d+') do
@@ -54,6 +56,8 @@ local function countersFrom(text)
   counters.total, counters.generation, counters.from, counters.day =
     counters[1], counters[3], counters[4], counters[5]
   counters[last], counters[last - 1] = nil, nil
+  local base = shortest.at + 1
+  for i = base + 3, last - 2, 3 do counters[i] = counters[base] - counters[i] end
   return counters
 end
 
@@ -66,7 +70,9 @@ local function textOf(counters)
     for _, window in ipairs(some) do
       local at = window.at
       if counters[at] then
-        text = text .. format(',%.0f,%.0f,%.0f', counters[at], counters[at + 1], counters[at + 2])
+        local base = counters[at + 1]
+        if window ~= shortest then base = counters[shortest.at + 1] - base end
+        text = text .. format(',%.0f,%.0f,%.0f', counters[at], base, counters[at + 2])
       end
     end
   end

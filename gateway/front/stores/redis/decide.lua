@@ -60,9 +60,6 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     if number - (call('HGET', hash, 's:' .. by) or 0) > 0 then
       call('HSET', hash, 's:' .. by, number)
       report, healed = countersFrom(report), true
-      -- Those of the last month go before the report's come.
-      if isNewMonth then forgetParts(hash) end
-      isNewMonth = false
       local before = usedIn(counters, dayWindow)
       local isOld = report.generation - counters.generation < 0
       if not isOld or report.generation - (call('HGET', hash, 'r') or 0) >= 0 then
@@ -167,7 +164,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
   if changed then
     if isNewMonth then
       --include parts.lua
-      forgetParts(hash)
+      forgetParts(hash, true)
     end
     call('HSET', hash, 'c', text .. counters.mark)
     -- A day that had points ends: they are kept for the ledger.

@@ -9,9 +9,19 @@ local function partOf(hash, name, counters, countsBrief)
   return part
 end
 
--- All windows of parts have ended, or an operator has reset the quota.
-local function forgetParts(hash)
+-- Whether all windows have ended for a day: none runs again where a clock is set back.
+local function isOver(part)
+  for _, window in ipairs(steady) do
+    if numberOf(part, window) >= numberAt(window, now - dayMs, part.from) then return false end
+  end
+  return true
+end
+
+-- Forgets all parts, because an operator has reset the quota; or those that are over.
+local function forgetParts(hash, isOnlyOver)
   for _, field in ipairs(call('HKEYS', hash)) do
-    if match(field, '^op:') or match(field, '^cap:') then call('HDEL', hash, field) end
+    if match(field, '^op:') or match(field, '^cap:') then
+      if not isOnlyOver or isOver(countersFrom(call('HGET', hash, field))) then call('HDEL', hash, field) end
+    end
   end
 end

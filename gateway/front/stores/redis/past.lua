@@ -17,7 +17,7 @@ local function lifetime(counters, isOfCaller)
   lasts = lasts + 3 * dayMs
   for _, window in ipairs(steady) do
     local _, following = numberAt(window, now, counters.from)
-    lasts = math.max(lasts, following * (window.lengthMs > 0 and window.lengthMs or dayMs) - now)
+    lasts = math.max(lasts, following * window.unitMs - now)
   end
   return lasts
 end

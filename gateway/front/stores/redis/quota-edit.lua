@@ -82,7 +82,8 @@ if change == 'adjust' then
   return text
 end
 
--- Writes the grants whose windows run; false if they are more than `most`.
+-- Writes the grants whose windows run; false if they are more than `most`. Without it those that have ended stay, too: an
+-- operator may take back what has ended them.
 local function keepGrants(lines, most)
   local running, count, sums, granted = '', 0, {}, ''
   for line in string.gmatch(lines, '[^\n]+') do
@@ -94,9 +95,9 @@ local function keepGrants(lines, most)
       isRunning = isRunning or number >= present
       if number == present then sums[name] = (sums[name] or 0) + more end
     end
-    if isRunning then running, count = running .. line .. '\n', count + 1 end
+    if isRunning or not most then running, count = running .. line .. '\n', count + 1 end
   end
-  if count > most then return false end
+  if most and count > most then return false end
   for name, points in pairs(sums) do
     granted = granted .. format('%s:%.0f:%.0f,', name, numberOf(counters, windowNamed[name]), points)
   end
@@ -110,7 +111,7 @@ if change == 'grant' then
   -- A clock that is set back by less than a window is still in it.
   local at = now
   for _, window in ipairs(steady) do
-    at = max(at, numberOf(counters, window) * (window.lengthMs > 0 and window.lengthMs or dayMs))
+    at = max(at, numberOf(counters, window) * window.unitMs)
   end
   local lines = call('HGET', hash, 'n') or ''
   lines = lines .. format('%.0f', at) .. ';' .. ARGV[3] .. ';' .. ARGV[5] .. '\n'
@@ -145,7 +146,7 @@ if change == 'month' then
   begin()
   setMonthFrom(counters, ARGV[3])
   local lines = call('HGET', hash, 'n')
-  if lines then keepGrants(lines, math.huge) end
+  if lines then keepGrants(lines) end
   keep()
   keepFor(lifetime(counters, true))
   return 1

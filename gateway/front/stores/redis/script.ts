@@ -110,8 +110,9 @@ function sourceOf(file: string, script = file): string {
 }
 
 function tableOf(window: Window): string {
-  const { name, lengthMs = 0, comesBack, strikes, at } = window
-  const numbers = `lengthMs = ${lengthMs}, inADay = ${inADay(window)}, at = ${firstMark + at}`
+  const { name, lengthMs = 0, firstMs, unitMs, comesBack, strikes, at } = window
+  const begins = `lengthMs = ${lengthMs}, firstMs = ${firstMs}, unitMs = ${unitMs}`
+  const numbers = `${begins}, inADay = ${inADay(window)}, at = ${firstMark + at}`
   return `{ name = '${name}', ${numbers}, comesBack = ${comesBack}, strikes = ${strikes} }`
 }
 

@@ -5,7 +5,8 @@ import { fieldText } from './controls.ts'
 import { limitFrom, writtenLimit } from './written-limit.ts'
 
 /** The forms of a limit in a field. */
-const forms = 'a number, unlimited, or of days and months 1000..300%, which meters up to 3,000'
+const forms =
+  'a number, unlimited, or of days, weeks and months 1000..300%, which meters up to 3,000'
 
 /** The members of a key that are limits by windows, and a plan itself, with the words above their fields. */
 const legends = {

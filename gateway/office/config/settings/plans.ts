@@ -91,7 +91,7 @@ const ofEveryPlan = {
 
 type LimitRule = typeof meteredLimit
 
-/** The limit of a plan: points of a day and a month may be metered. */
+/** The limit of a plan: points of a day, and of what is longer, may be metered. */
 function ruleOf(window: Window): LimitRule {
   return (longWindows.includes(window) ? meteredLimit : limit) as LimitRule
 }

@@ -1,6 +1,6 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import { endText } from '../../../../shared/times.ts'
-import { dayWindow, longestFirst, windows } from '../../../../shared/windows.ts'
+import { dayWindow, windows } from '../../../../shared/windows.ts'
 import type { UsedWindow } from '../key-standing.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { causeText, stateText } from './texts.ts'
@@ -29,11 +29,11 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
     ]
   })
   const usage = used.length > 0 ? ` ${used.join(', ')}.` : ' It has no limits.'
-  const full = longestFirst
+  const resets = windows
     .flatMap(({ name }) => [standing[name], standing.cap?.[name]])
-    .find((each) => each?.remaining === 0)
-  return full
-    ? `${whose} is refused until ${endText(full.reset * 1_000, nowMs)}.${usage}`
+    .flatMap((each) => (each?.remaining === 0 ? [each.reset] : []))
+  return resets.length > 0
+    ? `${whose} is refused until ${endText(Math.max(...resets) * 1_000, nowMs)}.${usage}`
     : `${whose} is active.${usage}`
 }
 
