@@ -7,7 +7,7 @@ export type CertificatesOptions = Readonly<{ clock: Clock; log: Log }>
 
 /** A certificate in use, and its end. */
 export type CertificateEnd = Readonly<{
-  /** `listen`, `admin` or `upstream/NAME`. */
+  /** `listen`, `admin`, `decide` or `upstream/NAME`. */
   use: string
   endsAtMs: number
   /** Negative after its end. */

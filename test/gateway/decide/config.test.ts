@@ -4,6 +4,8 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { configOf, loadConfig } from '../../../gateway/index.ts'
 import { readConfig } from '../../../gateway/office/config/load.ts'
+import { messagesOf } from '../../support/configuration.ts'
+import { blocks, textOf } from '../../support/readme.ts'
 import { folderOf } from '../../support/folder.ts'
 import { tollgate } from '../../../gateway/plugin.ts'
 
@@ -61,4 +63,16 @@ t.test('an app has no routes that are only decided', async (t) => {
   await t.rejects(async () => void (await app.register(tollgate, { loaded: config })), {
     message: 'routes.0.upstream is none: only a gateway of its own decides for a proxy',
   })
+})
+
+t.test('the configurations of the pages are sound, and warn of nothing', (t) => {
+  for (const page of ['nginx', 'caddy']) {
+    const [file = ''] = blocks(textOf(`config/guides/${page}.md`), 'yaml')
+    t.match(file, `for: ${page}`)
+    t.strictSame(messagesOf(file), [])
+    const place = join(folderOf(t), 'gateway.yaml')
+    writeFileSync(place, file)
+    t.strictSame(readConfig(place, {}).warnings, [])
+  }
+  t.end()
 })
