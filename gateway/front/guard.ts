@@ -6,6 +6,7 @@ import type {
 } from 'fastify'
 import type { Config, Route } from './config/config.ts'
 import { decided } from './deciding/answer.ts'
+import { resourceAnswer } from './resource-metadata.ts'
 import { ownKeyHeaders } from './forwarding/headers.ts'
 import { RouteForwarder } from './forwarding/route-forwarding.ts'
 import { UnderWay } from './forwarding/under-way.ts'
@@ -129,9 +130,10 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
       if (!upstream) throw new Error(`the upstream ${route.upstream} is not open`)
       return { forwarder: new RouteForwarder(forwarding, route, upstream, app.prefix) }
     },
-    own: ownAnswers({
-      ...{ config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },
-    }),
+    own: ownAnswers(
+      { config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },
+      opened.resource && resourceAnswer(config, opened.resource),
+    ),
   }
   return { config, stages, routes, underWay, close }
 }

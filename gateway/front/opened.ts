@@ -55,7 +55,7 @@ export async function open(app: FastifyInstance, options: GuardOptions) {
 /** Acquires the shared parts, and notes how to release each. */
 async function acquireAll(
   app: FastifyInstance,
-  { config, front, ownCallers, isAlone = false }: GuardOptions,
+  { config, front, ownCallers, asking, isAlone = false }: GuardOptions,
   releases: (() => void)[],
 ) {
   const traced = config.traces && (await front.exporters.acquire(config.traces, config.hash))
@@ -67,11 +67,16 @@ async function acquireAll(
     upstreams.set(name, upstream)
   }
   const jwt = await front.issuers.open(config.jwt, !isAlone)
+  const trustedProxies = proxiesTrustedBy(app, config)
+  // An app, and a proxy that asks, have an origin of their own.
+  const isResource = config.jwt.length > 0 && isAlone && !asking
   return {
     upstreams,
     tracer: traced?.tracer,
     /** `undefined` in an app that has `trustProxy`. */
-    trustedProxies: proxiesTrustedBy(app, config),
+    trustedProxies,
+    /** The proxies that are believed which origin was asked, where the gateway says whose tokens it takes. */
+    resource: isResource ? trustedProxies : undefined,
     /** Finds the callers of tokens that are no keys. */
     outside: oneOf([ownCallers, jwt].filter((finder) => finder !== undefined)),
     /** Gives the points of a request back that no backend has answered. */

@@ -4,6 +4,7 @@ import type { Config } from './config/config.ts'
 import type { Front } from './front.ts'
 import { recorder, type Recorder } from './counts/recorder.ts'
 import { deprecationFinder } from './config/deprecations.ts'
+import { resourceMetadataOf } from './resource-metadata.ts'
 import { lenienceOf } from './http/lenience.ts'
 import { Via } from './http/via.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
@@ -59,6 +60,7 @@ export class Stages {
     const plans = new ConfiguredPlans({ ...config, lenience, limitsPlaces: !asking })
     const { ietf } = config
     const keyHeaders = config.keys.from.map(titled)
+    const metadataOf = opened.resource && resourceMetadataOf(opened.resource)
     this.via = config.via === undefined ? undefined : new Via(config.via)
     this.#shared = {
       screen: screen({ refuseStranger, via: this.via }),
@@ -73,12 +75,12 @@ export class Stages {
       }),
       act: act({ quotas, strangers, addressOf, find, clock, refusesOnly: Boolean(asking) }),
       retire: find && retire({ find, clock, called: this.#record.deprecatedCall, unanswered }),
-      announce: announce({ ietf, find, cors, keyHeaders }),
+      announce: announce({ ietf, find, cors, keyHeaders, metadataOf }),
     }
     this.#open = {
       authenticate: letAnybodyIn(strangers, addressOf),
       // Its path may fit a deprecated operation, which it isn't.
-      announce: announce({ ietf, find: undefined, cors, keyHeaders }),
+      announce: announce({ ietf, find: undefined, cors, keyHeaders, metadataOf: undefined }),
     }
   }
 

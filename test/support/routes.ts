@@ -30,7 +30,7 @@ export async function appOfCosts(
   await addRoutes(app, config, {
     guardedRoute: (settings) => ({ ...noWay, ...settings }),
     endOf: () => ({}),
-    own: { quota: silent, usage: silent, rotate: silent, pages: new Map() },
+    own: { quota: silent, usage: silent, rotate: silent, pages: new Map(), resource: undefined },
     isAlone,
   })
   await app.ready()

@@ -1,8 +1,15 @@
 /** The paths of a caller's own key. */
 export const keyPaths = { rotate: '/v1/key/rotate' } as const
 
+/** Where the gateway says whose tokens it takes beside keys (RFC 9728). */
+export const resourcePath = '/.well-known/oauth-protected-resource'
+
 /** The documents of the pages for callers, below the path of the pages. */
-export const pageDocuments = { openapi: 'openapi.json', terms: 'terms.json' } as const
+export const pageDocuments = {
+  openapi: 'openapi.json',
+  terms: 'terms.json',
+  llms: 'llms.txt',
+} as const
 
 /** The paths of the pages for callers, without their files, whose names nobody can know before. */
 export function pagePaths(path: string): string[] {

@@ -25,6 +25,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': 'application/json; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
 }
 
 type Encoding = 'br' | 'gzip' | 'identity'
@@ -153,7 +154,9 @@ function contentsOf(folder: string): ReadonlyMap<string, Buffer> {
 
 /** Whether it is a page or a file of one: not a README, types or a compiler's settings. */
 function isShown(name: string): boolean {
-  return isScript(name) || (typeOf(name) !== undefined && extname(name) !== '.json')
+  return (
+    isScript(name) || (typeOf(name) !== undefined && !['.json', '.txt'].includes(extname(name)))
+  )
 }
 
 function typeOf(name: string): string | undefined {

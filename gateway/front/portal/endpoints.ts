@@ -2,12 +2,13 @@ import { fileURLToPath } from 'node:url'
 import { basename } from 'node:path'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import type { Config, OwnPaths, PortalSettings } from '../config/config.ts'
-import { keyPaths, pageDocuments } from '../http/own-paths.ts'
+import { keyPaths, pageDocuments, resourcePath } from '../http/own-paths.ts'
 import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
 import { quotaView } from '../stages/6-admit.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
 import { callersDocument } from './document.ts'
+import { llmsText } from './llms.ts'
 import { rotation } from './rotation.ts'
 import { termsOf } from './terms.ts'
 import { usageAnswer } from './usage.ts'
@@ -26,6 +27,8 @@ export type OwnAnswers = Readonly<{
   usage: Answer
   rotate: Answer
   pages: ReadonlyMap<string, Answer>
+  /** Says whose tokens are taken; `undefined` where there are only keys, and in an app. */
+  resource: Answer | undefined
 }>
 
 /** An endpoint at which the gateway itself answers. */
@@ -46,27 +49,29 @@ export function ownEndpoints(
       ? []
       : [{ url, methods, config: { tollgate: 'quota', cost: 0, isOwn: true } as const, handler }]
   const pages = portal ? [...answers.pages] : []
+  // One label for all pages: the paths of files change with each version.
+  const label = portal?.path ?? ''
+  const open = (url: string, handler: Answer, label: string): OwnEndpoint => ({
+    ...{ url, methods: ['GET', 'HEAD'], handler },
+    config: { tollgate: 'open', cost: 0, label },
+  })
   return [
     ...ofCallers(quotaPath, answers.quota, 'GET', 'HEAD'),
     ...ofCallers(usagePath, answers.usage, 'GET', 'HEAD'),
     ...ofCallers(portal?.canRotate ? keyPaths.rotate : undefined, answers.rotate, 'POST'),
-    ...pages.map(([url, handler]) => ({
-      url,
-      methods: ['GET', 'HEAD'],
-      // One label for all: the paths of files change with each version.
-      config: { tollgate: 'open', cost: 0, label: portal?.path ?? '' } as const,
-      handler,
-    })),
+    ...pages.map(([url, handler]) => open(url, handler, label)),
+    ...(answers.resource ? [open(resourcePath, answers.resource, resourcePath)] : []),
   ]
 }
 
-export function ownAnswers(options: OwnOptions): OwnAnswers {
+export function ownAnswers(options: OwnOptions, resource: OwnAnswers['resource']): OwnAnswers {
   const { config, prefix } = options
   return {
     quota: quotaView,
     usage: usageAnswer(options),
     rotate: rotation(options),
     pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map(),
+    resource,
   }
 }
 
@@ -89,10 +94,12 @@ function pageAnswers(
   // Relative, so that it leads back to the page below any prefix that a proxy or an app has put before it.
   answers.set(`${path}/`, (_request, reply) => reply.redirect(`../${basename(path)}`, 308))
   // Made once, when it is asked for: a reload waits for no large document.
-  const json = (name: string, text: () => string): void =>
+  const made = (name: string, text: () => string): void =>
     add(`${path}/${name}`, new PageFile(name, () => Promise.resolve(Buffer.from(text()))))
-  json(pageDocuments.openapi, () => callersDocument(config, portal, prefix))
-  json(pageDocuments.terms, () => JSON.stringify(termsOf(config, portal)))
+  const openapi = (): string => callersDocument(config, portal, prefix)
+  made(pageDocuments.openapi, openapi)
+  made(pageDocuments.terms, () => JSON.stringify(termsOf(config, portal)))
+  made(pageDocuments.llms, () => llmsText(config, portal, prefix, openapi()))
   for (const [name, file] of files.files) add(`${path}/${name}`, file)
   return answers
 }

@@ -3,6 +3,8 @@ import type { Cors } from '../http/cors.ts'
 import { madePrivate, variedBy } from '../../../shared/caching.ts'
 import type { Announced, FindDeprecation } from '../config/deprecations.ts'
 import { rateHeaders, type IetfDraft } from '../limits/headers.ts'
+import type { Refusal } from '../../../shared/refusal.ts'
+import type { ResourceMetadataOf } from '../resource-metadata.ts'
 import { noticeHeader, noticeOf } from '../limits/near.ts'
 import { announcedOf } from '../retirement.ts'
 import { forModels } from '../http/model-errors.ts'
@@ -15,10 +17,18 @@ export type AnnounceOptions = Readonly<{
   cors: Cors | undefined
   /** The headers in which keys come. */
   keyHeaders: readonly string[]
+  /** Where callers find out whom to ask for tokens; `undefined` where there are only keys. */
+  metadataOf: ResourceMetadataOf | undefined
 }>
 
 /** Puts the gateway's own headers on every answer, refusals included. They replace the backend's, but for lists. */
-export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onSendHookHandler {
+export function announce({
+  ietf,
+  find,
+  cors,
+  keyHeaders,
+  metadataOf,
+}: AnnounceOptions): onSendHookHandler {
   return function announce(request, reply, payload, done): void {
     reply.header('x-request-id', request.id)
     if (reply.statusCode < 400 && reply.hasHeader('retry-after')) reply.removeHeader('retry-after')
@@ -30,6 +40,7 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     }
     const notice = stand && noticeOf(stand, terms?.near)
     if (notice) reply.header('x-ratelimit-notice', noticeHeader(notice))
+    if (metadataOf && record?.refusal) nameMetadata(reply, record.refusal, metadataOf)
     if (cors) allowPages(cors, request, reply)
     const isAnnounced = record && (find || record.announced !== 'unasked')
     const deprecated = isAnnounced && announcedOf(request, record, find)
@@ -41,6 +52,17 @@ export function announce({ ietf, find, cors, keyHeaders }: AnnounceOptions): onS
     const isOurs = record?.refusal && record.route.errors
     done(null, isOurs && typeof payload === 'string' ? forModels(payload) : payload)
   }
+}
+
+/** Says in the challenge of a refusal, if it has one, whom to ask for tokens. */
+function nameMetadata(
+  reply: FastifyReply,
+  { headers }: Refusal,
+  metadataOf: ResourceMetadataOf,
+): void {
+  const { 'www-authenticate': challenge } = headers
+  const at = challenge && metadataOf(reply.request)
+  if (at) reply.header('www-authenticate', `${challenge}, resource_metadata="${at}"`)
 }
 
 /** Lets the pages of listed origins read the answer. */

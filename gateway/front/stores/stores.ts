@@ -1,5 +1,5 @@
-import type { Clock } from '../../../shared/clock.ts'
 import type { StoreSettings } from '../config/config.ts'
+import type { Clock } from '../../../shared/clock.ts'
 import type { RefusalStore } from '../counts/refusal-store.ts'
 import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'

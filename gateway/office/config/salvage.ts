@@ -15,8 +15,8 @@ const leading = ['name', 'admin', 'store']
 /** The sections that no configuration may lack. */
 const needed: Settings = {
   plans: { none: 'custom' },
-  upstreams: { none: { targets: ['http://127.0.0.1:9'] } },
-  routes: [{ path: '/*', upstream: 'none' }],
+  upstreams: { any: { targets: ['http://127.0.0.1:9'] } },
+  routes: [{ path: '/*', upstream: 'any' }],
 }
 
 /** The configuration in force in a gateway, as it answers. */

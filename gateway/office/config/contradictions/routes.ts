@@ -5,7 +5,7 @@ import { withHead } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
 import { methodFault, pathFault, pathIn, type KnownEntry } from './entries.ts'
 import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
-import { keyPaths, pagePaths } from '../../../front/http/own-paths.ts'
+import { keyPaths, pagePaths, resourcePath } from '../../../front/http/own-paths.ts'
 import type { Path } from '../mistake.ts'
 
 export function* routeRemarks(
@@ -138,6 +138,7 @@ function ownPathsIn(file: Section): OwnPath[] {
       pagePaths(path).map((each) => ({ path: each, setting })),
     ),
     ...(canRotate ? [{ path: keyPaths.rotate, setting: ['portal', 'rotate'] }] : []),
+    ...(list(file['jwt']).length > 0 ? [{ path: resourcePath, setting: ['jwt'] }] : []),
   ]
 }
 
