@@ -1,9 +1,11 @@
 import { peakSpace, peaksOn, type PeakStore } from '../counts/peak-store.ts'
 import { routeSpace, talliesOn, tallySpace, type TallyStore } from '../counts/tally-store.ts'
 import { timelineOn, timelineSpace, type TimelineStore } from '../counts/timeline-store.ts'
+import { questionsOn, type FleetQuestions } from '../fleet/questions.ts'
 import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
 import type { Counts, Space } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
+import type { Messages } from '../shelves/messages.ts'
 import { swapsOn, type SwapStore } from '../swaps/store.ts'
 
 /** The spaces of counts of a gateway. */
@@ -16,16 +18,18 @@ export type Records = Readonly<{
   timeline: TimelineStore
   ledger: LedgerStore
   swaps: SwapStore
+  questions: FleetQuestions
 }>
 
-export type Shelves = Readonly<{ counts: Counts; documents: Documents }>
+export type Shelves = Readonly<{ counts: Counts; documents: Documents; messages: Messages }>
 
-export function recordsOn({ counts, documents }: Shelves): Records {
+export function recordsOn({ counts, documents, messages }: Shelves): Records {
   return {
     tallies: talliesOn(counts),
     peaks: peaksOn(counts),
     timeline: timelineOn(counts),
     ledger: ledgerOn(documents),
     swaps: swapsOn(documents),
+    questions: questionsOn(messages),
   }
 }

@@ -1,7 +1,6 @@
 import type { StoreSettings } from '../config/config.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { RefusalStore } from '../counts/refusal-store.ts'
-import type { FleetQuestions } from '../fleet/questions.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
@@ -11,6 +10,7 @@ import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { NoticeStore } from '../records/notice-store.ts'
 import type { Counts } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
+import type { Messages } from '../shelves/messages.ts'
 import type { Records } from './records.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
@@ -20,13 +20,13 @@ export type Stores = Records &
     quota: QuotaStore
     counts: Counts
     documents: Documents
+    messages: Messages
     lastUses: LastUseStore
     audit: AuditStore
     refusals: RefusalStore
     notices: NoticeStore
     /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
     strangers?: StrangerStore | undefined
-    questions: FleetQuestions
     fleet: FleetStore
     /** Sentences about the store for operators, at present. Without secrets, because `/readyz` needs no token. */
     warnings: readonly string[]

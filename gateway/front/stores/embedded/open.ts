@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
+import { ownMessages } from '../../shelves/messages.ts'
 import type { StoreSettings } from '../../config/config.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
-import { ownQuestions } from '../../fleet/questions.ts'
 import { fleetOfOne } from '../../fleet/single-member.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
@@ -31,6 +31,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   const shelves = {
     counts: embeddedCounts(usage),
     documents: embeddedDocuments(database, clock),
+    messages: ownMessages(),
   }
   const isInPlace = lookFor(file)
   return {
@@ -42,7 +43,6 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     audit: withTemporaryEnds(embeddedAudit(database), clock),
     refusals: embeddedRefusals(usage),
     notices: new EmbeddedNotices(usage, clock),
-    questions: ownQuestions(),
     fleet: fleetOfOne(clock),
     get warnings() {
       const shared = quota.isSoleGateway ? [] : [sharedFileWarning(file)]

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { within } from '../../../../shared/within.ts'
+import type { Messages } from '../../shelves/messages.ts'
 import type { Connection } from './connect.ts'
-import type { RedisQuestions } from './questions.ts'
 import { mastersOf } from './scan.ts'
 
 /** The time between two looks. */
@@ -19,14 +20,15 @@ export class RedisCondition {
   #timer: NodeJS.Timeout | undefined
   warnings: readonly string[] = []
 
-  constructor(connection: Connection, questions: RedisQuestions) {
+  constructor(connection: Connection, messages: Messages) {
+    const channel = `look:${randomUUID()}`
     this.#connection = connection
     this.#looks = [
       ['TIME', () => connection.time()],
       ['EVAL', () => connection.eval('return 1', 0)],
       ['EVALSHA', () => connection.evalsha('0'.repeat(40), 0)],
-      ['PUBLISH', () => questions.trySaying()],
-      ['SUBSCRIBE', () => questions.tryHearing()],
+      ['PUBLISH', () => messages.send(channel, '')],
+      ['SUBSCRIBE', () => messages.listen(channel, () => undefined)],
     ]
   }
 

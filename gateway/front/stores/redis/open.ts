@@ -16,9 +16,9 @@ import { redisDocuments } from './documents.ts'
 import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
+import { redisMessages } from './messages.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisNotices } from './notices.ts'
-import { RedisQuestions } from './questions.ts'
 import { redisQuotas } from './quota.ts'
 import { redisRefusals } from './refusals.ts'
 import { redisStrangers } from './strangers.ts'
@@ -52,9 +52,9 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const shelves = {
     counts: redisCounts(parts),
     documents: redisDocuments({ connection, prefix, timeoutMs }),
+    messages: redisMessages(connection, prefix),
   }
-  const questions = new RedisQuestions(connection, prefix)
-  const condition = new RedisCondition(connection, questions)
+  const condition = new RedisCondition(connection, shelves.messages)
   if (!forCommandLine) condition.watch()
   const fleet = fleetOn(shelves.documents, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
@@ -72,7 +72,6 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     refusals: redisRefusals(parts),
     notices: new RedisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
-    questions,
     fleet,
     get warnings() {
       return [...(format.fault ? [format.fault.message] : []), ...condition.warnings]
@@ -92,7 +91,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     async close() {
       await Promise.all([keys.close(), quota.close(), fleet.close()])
       condition.close()
-      questions.close()
+      shelves.messages.close()
       breaker?.close()
       connection.disconnect()
     },
