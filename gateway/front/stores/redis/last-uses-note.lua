@@ -1,13 +1,9 @@
 -- Notes uses of tokens: of each token the later time stays, of each key the latest tokens.
 -- KEYS: the hash of last uses
--- ARGV: the time, or '' for Redis' clock; the time of the gateway; the most tokens of a key; '1' if uses are
+-- ARGV: the time, see now.lua; the time of the gateway; the most tokens of a key; '1' if uses are
 --       noted from now on, '' for those of another store; then for each use: key, mark of the token, time by
 --       the gateway's clock
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+--include now.lua
 local late = now - ARGV[2]
 if ARGV[4] == '1' then redis.call('HSETNX', KEYS[1], '', 'since ' .. string.format('%.0f', now)) end
 

@@ -2,16 +2,12 @@
 -- another one, and if no notice with the same id (or, if it yields, with the same mark) was added lately.
 -- Answers whether it was added, and the types of older notices that had to go.
 -- KEYS: states; addresses; the memory of the id, and of the mark; then of each queue: items, due, age
--- ARGV: the subject or '', its state, its teller; the id or '', the item, how long the id is remembered, '1' if it
---       yields; the most of a queue, how long unused queues are kept; the time, or '' for Redis' clock; then of each
---       queue: its address and the version of that
+-- ARGV: the time, see now.lua; the subject or '', its state, its teller; the id or '', the item, how long the id is
+--       remembered, '1' if it yields; the most of a queue, how long unused queues are kept; then of each queue: its address
+--       and the version of that
 local states, addresses = KEYS[1], KEYS[2]
-local subject, state, id, item = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local now = tonumber(ARGV[10])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local subject, state, id, item = ARGV[2], ARGV[3], ARGV[5], ARGV[6]
+--include now.lua
 
 if subject ~= '' then
   local before = redis.call('HGET', states, subject)
@@ -19,13 +15,13 @@ if subject ~= '' then
   if state == '' then
     redis.call('HDEL', states, subject)
   else
-    redis.call('HSET', states, subject, state .. '\n' .. ARGV[3])
-    redis.call('PEXPIRE', states, ARGV[9])
+    redis.call('HSET', states, subject, state .. '\n' .. ARGV[4])
+    redis.call('PEXPIRE', states, ARGV[10])
   end
 end
 if id == '' or redis.call('EXISTS', KEYS[3]) == 1 then return { 0 } end
-if ARGV[7] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return { 0 } end
-for i = 3, 4 do redis.call('SET', KEYS[i], 1, 'PX', ARGV[6]) end
+if ARGV[8] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then return { 0 } end
+for i = 3, 4 do redis.call('SET', KEYS[i], 1, 'PX', ARGV[7]) end
 
 local answer = { 1 }
 for queue = 0, (#KEYS - 4) / 3 - 1 do
@@ -36,7 +32,7 @@ for queue = 0, (#KEYS - 4) / 3 - 1 do
     redis.call('HSET', items, id, item)
     redis.call('ZADD', due, now, id)
     redis.call('ZADD', age, now, id)
-    if redis.call('ZCARD', age) > tonumber(ARGV[8]) then
+    if redis.call('ZCARD', age) > tonumber(ARGV[9]) then
       local oldest = redis.call('ZRANGE', age, 0, 0)[1]
       if redis.call('ZREM', due, oldest) == 1 then
         redis.call('HINCRBY', addresses, 'dropped ' .. address, 1)
@@ -45,7 +41,7 @@ for queue = 0, (#KEYS - 4) / 3 - 1 do
       redis.call('ZREM', age, oldest)
       redis.call('HDEL', items, oldest)
     end
-    for _, name in ipairs({ items, due, age, addresses }) do redis.call('PEXPIRE', name, ARGV[9]) end
+    for _, name in ipairs({ items, due, age, addresses }) do redis.call('PEXPIRE', name, ARGV[10]) end
   end
 end
 return answer

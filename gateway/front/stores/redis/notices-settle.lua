@@ -1,14 +1,10 @@
 -- Ends a try of a notice.
 -- KEYS: items, due, age; addresses
--- ARGV: the address and its version, the id, the outcome; the item and the delay, where the outcome has them; the time,
---       or '' for Redis' clock
+-- ARGV: the time, see now.lua; the address and its version, the id, the outcome; the item and the delay, where the outcome
+--       has them
 local items, due, age, addresses = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local address, version, id, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local now = tonumber(ARGV[7])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+local address, version, id, outcome = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+--include now.lua
 if outcome == 'delivered' then
   redis.call('HDEL', items, id)
   redis.call('ZREM', due, id)
@@ -20,9 +16,9 @@ elseif outcome == 'ended' then
 elseif outcome == 'revived' then
   redis.call('HDEL', addresses, 'ended ' .. address)
 elseif redis.call('HEXISTS', items, id) == 1 then
-  redis.call('HSET', items, id, ARGV[5])
+  redis.call('HSET', items, id, ARGV[6])
   if outcome == 'again' then
-    redis.call('ZADD', due, now + ARGV[6], id)
+    redis.call('ZADD', due, now + ARGV[7], id)
   else
     redis.call('ZREM', due, id)
   end

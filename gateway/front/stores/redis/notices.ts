@@ -70,6 +70,7 @@ export class RedisNotices implements NoticeStore {
     const queueNames = queues.flatMap((each) => Object.values(this.#namesOf(each)))
     const [isNew, ...dropped] = (await this.#put(
       [this.#states, this.#addresses, ...toldNames, ...queueNames],
+      this.#now,
       subject,
       state,
       by,
@@ -79,7 +80,6 @@ export class RedisNotices implements NoticeStore {
       yields ? '1' : '',
       this.#most,
       forgottenMs,
-      this.#now,
       ...queues.flatMap(({ id, version }) => [id, version]),
     )) as [unknown, ...NoticeType[]]
     return { isNew: Number(isNew) === 1, dropped }
@@ -95,7 +95,7 @@ export class RedisNotices implements NoticeStore {
 
   async due(queue: QueueName, limit: number): Promise<readonly Queued[]> {
     const { items, due, age } = this.#namesOf(queue)
-    const records = await this.#handOut([items, due, age], limit, leaseMs, keptMs, this.#now)
+    const records = await this.#handOut([items, due, age], this.#now, limit, leaseMs, keptMs)
     return (records as string[]).flatMap(queuedFrom)
   }
 
@@ -103,7 +103,7 @@ export class RedisNotices implements NoticeStore {
     const { items, due, age } = this.#namesOf(queue)
     const item = 'after' in outcome ? JSON.stringify(outcome.after) : ''
     const delayMs = outcome.is === 'again' ? outcome.delayMs : 0
-    const args = [queue.id, queue.version, id, outcome.is, item, delayMs, this.#now]
+    const args = [this.#now, queue.id, queue.version, id, outcome.is, item, delayMs]
     await this.#end([items, due, age, this.#addresses], ...args)
   }
 

@@ -1,6 +1,7 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import type { RedisSettings, StoreSettings } from '../../config/config.ts'
 import { fleetOn } from '../../fleet/shared-fleet.ts'
+import type { Documents } from '../../shelves/documents.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import { withTemporaryEnds } from '../temporary-ends.ts'
 import { Breaker } from '../breaker.ts'
@@ -59,7 +60,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const fleet = fleetOn(shelves.documents, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) {
-    const complete = (): Promise<void> => completeIndex(keys, connection, prefix)
+    const complete = (): Promise<void> => completeIndex(keys, shelves.documents)
     connection.once('ready', () => void complete().catch(() => undefined))
   }
   return {
@@ -109,14 +110,10 @@ function breakerFor(connection: Connection, prefix: string, timeoutMs: number): 
   )
 }
 
-async function completeIndex(
-  { index }: IndexedKeys,
-  connection: Connection,
-  prefix: string,
-): Promise<void> {
-  const task = `${prefix}{keys}:indexing`
-  if (!(await connection.set(task, 1, 'PX', indexingMs, 'NX'))) return
-  await index.catchUp().finally(() => connection.del(task))
+async function completeIndex({ index }: IndexedKeys, documents: Documents): Promise<void> {
+  const options = { keptMs: indexingMs, version: 0 }
+  if (!(await documents.put('leases', 'indexing', '', options))) return
+  await index.catchUp().finally(() => documents.take('leases', 'indexing'))
 }
 
 /** A warning if there are no keys in Redis while a gateway's file has some. */
