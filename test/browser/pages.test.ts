@@ -59,26 +59,6 @@ test('each page shows one key, and none of them another path or a mistake of our
   }
 })
 
-test('former addresses lead to their pages, with their ids', async (t, open) => {
-  const admin = await startWithRedis(t)
-  const { key } = await furnish(admin)
-  const page = await open(admin.url, { place: `callers/${key.id}` })
-  await page.getByRole('heading', { name: 'Acme' }).waitFor()
-  t.equal(new URL(page.url()).hash, `#/keys/${key.id}`)
-  for (const [former, place, title] of [
-    ['callers', 'keys', 'Keys'],
-    ['retirements', 'deprecations', 'Deprecations'],
-    ['changes', 'audit', 'Audit log'],
-  ] as const) {
-    await go(page, former)
-    t.equal(new URL(page.url()).hash, `#/${place}`)
-    t.equal(await page.locator('h1').innerText(), title)
-    t.equal(await page.locator('nav [aria-current=page]').innerText(), title)
-    await page.goBack()
-  }
-  await page.getByRole('heading', { name: 'Acme' }).waitFor()
-})
-
 test('a text from any page lists the keys that have it, until all are shown again', async (t, open) => {
   const { url, ask } = await startAdmin(t)
   for (const name of ['North 1', 'North 2', 'South']) {

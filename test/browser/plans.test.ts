@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startAdmin } from '../support/admin.ts'
-import { go, looksWell, picture, saving, settled, startBrowser } from '../support/browser.ts'
+import {
+  go,
+  looksWell,
+  picture,
+  pressAction,
+  saving,
+  settled,
+  startBrowser,
+} from '../support/browser.ts'
+import { json } from '../support/http.ts'
 import { newKey } from '../contracts/keys.ts'
 import { peak } from '../support/filled-store.ts'
 import { until } from '../support/until.ts'
@@ -118,4 +127,106 @@ test('an edit of a plan keeps what it meters, and says it', async (t, open) => {
     readFileSync(file, 'utf8'),
     /perMinute: 60\n    perDay: \{ limit: 400, beyond: meter, upTo: '250%' \} # as agreed\n/,
   )
+})
+
+test('operations and requests at once are edited, and another edit keeps what it doesn’t change', async (t, open) => {
+  const { url, file, ask } = await startAdmin(t, {
+    more: `plans:
+  pro:
+    perMinute: 60
+    perDay: { limit: 300, beyond: meter, upTo: 300% } # as agreed
+    atOnce: { limit: 20, linger: 2s } # since May
+    operations:
+      exports: { methods: [POST], paths: [/v1/exports], perHour: 5, atOnce: 1 } # dear ones`,
+    ...{ admin: saving, thread: {} },
+  })
+  const page = await open(url, { place: 'plans/pro' })
+  const save = async (): Promise<string> => {
+    await page.getByRole('button', { name: 'Save', exact: true }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).press('Enter')
+    await page.getByText('Every gateway runs it.').waitFor()
+    return readFileSync(file, 'utf8')
+  }
+  await page.getByText('Under way at once: 20.').waitFor()
+  await page.getByLabel('A minute', { exact: true }).fill('50')
+  await page.getByText('0 of 0 quotas would have been refused').waitFor()
+  t.match(
+    await save(),
+    /perMinute: 50\n {4}perDay: .* # as agreed\n {4}atOnce: .*2s \} # since May\n.*\n.*atOnce: 1 \} # dear ones\n/,
+  )
+
+  await page.reload()
+  await page.getByRole('button', { name: 'Change them' }).press('Enter')
+  const show = page.getByRole('button', { name: 'Show the change' })
+  const of = (name: string) => page.getByRole('group', { name })
+  await show.press('Enter')
+  await page.getByText('Nothing is changed.').waitFor()
+  const atOnce = of('Under way at once').getByLabel('At once')
+  t.equal(await atOnce.inputValue(), '20, linger 2s')
+  await atOnce.fill('30, linger 2s')
+  await of('Operation exports').getByLabel('An hour').fill('7')
+  await of('Operation exports').getByLabel('Paths').fill('/v1/exports /v1/exports/*')
+  const another = of('A new operation')
+  await another.getByLabel('Name').fill('imports')
+  await another.getByLabel('Methods').fill('PUT')
+  await another.getByLabel('At once').fill('2')
+  await show.press('Enter')
+  await page.locator('.diff .added').first().waitFor()
+  await looksWell(t, page, 'plan-operations')
+  t.match(
+    await save(),
+    /perMinute: 50\n {4}perDay: .* # as agreed\n {4}atOnce: \{ limit: 30, linger: 2s \} # since May\n/,
+  )
+  const { config } = JSON.parse((await ask('GET', '/admin/config')).text) as {
+    config: { plans: Record<string, unknown> }
+  }
+  t.match(config.plans['pro'], {
+    perDay: { limit: 300, beyond: 'meter', upTo: '300%' },
+    operations: {
+      exports: {
+        methods: ['POST'],
+        paths: ['/v1/exports', '/v1/exports/*'],
+        perHour: 7,
+        atOnce: 1,
+      },
+      imports: { methods: ['PUT'], atOnce: 2 },
+    },
+  })
+
+  for (const [name, left] of [
+    ['exports', /operations:\n {6}imports: \{ methods: \[ ?PUT ?\], atOnce: 2 \}\n/],
+    ['imports', /pro:\n {4}perMinute: 50\n {4}perDay: .* # as agreed\n(?! {4})/],
+  ] as const) {
+    await page.reload()
+    await page.getByRole('button', { name: 'Change them' }).press('Enter')
+    await page.getByLabel(`Remove ${name}`).check()
+    await atOnce.fill('')
+    await show.press('Enter')
+    await page.locator('.diff .taken').first().waitFor()
+    t.match(await save(), left)
+  }
+})
+
+test('a key gets a limit of requests at once, and loses it', async (t, open) => {
+  const { url, ask, gateway } = await startAdmin(t)
+  const { key } = await gateway.key({ name: 'Acme', account: 'acme' })
+  const page = await open(url, { place: `keys/${key.id}` })
+  const dialog = page.getByRole('dialog')
+  const settings = async (): Promise<unknown> => json(await ask('GET', `/admin/keys/${key.id}`))
+  const fill = async (own: string, cap: string): Promise<void> => {
+    await pressAction(page, 'Change plan or limits')
+    await dialog
+      .getByRole('group', { name: /^Custom/ })
+      .getByLabel('At once')
+      .fill(own)
+    await dialog.getByRole('group', { name: /^Cap/ }).getByLabel('At once').fill(cap)
+    await dialog.getByRole('button', { name: 'Change plan or limits' }).press('Enter')
+    await dialog.waitFor({ state: 'hidden' })
+  }
+  await fill('5', '2')
+  await page.locator('.facts').getByText('5 at once').waitFor()
+  t.match(await settings(), { limits: { atOnce: 5 }, cap: { atOnce: 2 } })
+  await fill('', '')
+  await until(async () => !JSON.stringify(await settings()).includes('"cap":{'))
+  t.notMatch(await settings(), { limits: {} })
 })

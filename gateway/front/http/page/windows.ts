@@ -45,10 +45,12 @@ export type Limit = number | 'unlimited' | MeteredLimit | null | undefined
 /** Points that are included, and how far one may go beyond. */
 type MeteredLimit = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
 
-export type LimitsByName = Readonly<{ [Name in LimitName]?: Limit } & { atOnce?: AtOnce }>
+export type LimitsByName = Readonly<
+  { [Name in LimitName]?: Limit } & { atOnce?: AtOnce | undefined }
+>
 
-/** How many requests may be under way; a plan's may say more of it. */
-type AtOnce = number | 'unlimited' | Readonly<{ limit: number }>
+/** How many requests may be under way; a plan's may keep the places of callers that have left. */
+export type AtOnce = number | 'unlimited' | Readonly<{ limit: number; linger?: string | undefined }>
 
 export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean {
   return (limits[limit] ?? 'unlimited') !== 'unlimited'

@@ -52,7 +52,7 @@ export function TryIt({ openapi, operation, cost, keyHeader, reader }: TryItProp
         ),
       )}
       <${BodyFields} choices=${choices} body=${body} change=${setBody} />
-      <div class="send">
+      <div class="buttons send">
         <button class="go" disabled=${isBusy}>Send</button>
         <p class="quiet">${costSentence(cost, method, apiKey)}</p>
       </div>

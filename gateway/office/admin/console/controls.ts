@@ -56,6 +56,13 @@ export function planField(
   `
 }
 
+/** The words of a form's field. */
+export function fieldWords(form: FormData, name: string): string[] {
+  return fieldText(form, name)
+    .split(/[\s,]+/)
+    .filter((word) => word !== '')
+}
+
 /** The text of a form's field, without spaces around it. */
 export function fieldText(form: FormData, name: string): string {
   const value = form.get(name)

@@ -43,15 +43,17 @@ const menu = [
   { place: 'audit', title: 'Audit log', Page: Audit, icon: 'M3 1h7l3 3v11H3zM6 7h4M6 11h4' },
 ] as const
 
+/** The pages of one thing, by the places before its id. */
+const pagesOfOne = new Map([
+  ['accounts', Account],
+  ['keys', Key],
+  ['now', Now],
+  ['plans', PlanPage],
+  ['requests', Request],
+])
+
 /** How often a page that is in view asks for its session: one without a request for an hour ends. */
 const askEveryMs = 5 * 60_000
-
-/** Places that links from elsewhere may still name, each with the one that it leads to. */
-const formerPlaces = new Map([
-  ['callers', 'keys'],
-  ['retirements', 'deprecations'],
-  ['changes', 'audit'],
-])
 
 /** The path after `#/`, in its parts. */
 function useRoute(): readonly string[] {
@@ -65,10 +67,7 @@ function useRoute(): readonly string[] {
 }
 
 function routeParts(): string[] {
-  const [written = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/')
-  const place = formerPlaces.get(written)
-  if (place !== undefined) history.replaceState(null, '', `#/${[place, ...rest].join('/')}`)
-  const [pageName = '', ...more] = [place ?? written, ...rest].map(decoded)
+  const [pageName = '', ...more] = location.hash.replace(/^#\/?/, '').split('/').map(decoded)
   return [pageName === '' ? menu[0].place : pageName, ...more]
 }
 
@@ -192,18 +191,8 @@ function contentOf(
     list: (text: string) => void
   }>,
 ): Child {
-  if (pageName === 'keys') {
-    return id
-      ? html`<${Key} key=${id} id=${id} session=${session} />`
-      : html`<${Keys} key=${pageState.search} session=${session} ...${pageState} />`
-  }
-  if (pageName === 'now' && id) return html`<${Now} key=${id} plan=${id} session=${session} />`
-  if (pageName === 'plans' && id)
-    return html`<${PlanPage} key=${id} name=${id} session=${session} />`
-  if (pageName === 'accounts' && id)
-    return html`<${Account} key=${id} id=${id} session=${session} />`
-  if (pageName === 'requests' && id)
-    return html`<${Request} key=${id} id=${id} session=${session} />`
+  const One = pagesOfOne.get(pageName)
+  if (One && id) return html`<${One} key=${id} id=${id} session=${session} />`
   const entry = menu.find((each) => each.place === pageName) ?? menu[0]
-  return html`<${entry.Page} session=${session} ...${pageState} />`
+  return html`<${entry.Page} key=${pageState.search} session=${session} ...${pageState} />`
 }

@@ -1,26 +1,34 @@
-import type { LimitName } from '../../../../shared/windows.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { windows, type LimitsByName } from '../../../front/http/page/windows.ts'
 import { fieldText } from './controls.ts'
-import { limitFrom, writtenLimit } from './written-limit.ts'
+import { atOnceFrom, limitFrom, writtenLimit } from './written-limit.ts'
 
 /** The forms of a limit in a field. */
-const forms =
+export const forms =
   'a number, unlimited, or of days, weeks and months 1000..300%, which meters up to 3,000'
 
-/** The members of a key that are limits by windows, and a plan itself, with the words above their fields. */
-const legends = {
+/** The members of a key that are limits, and a plan itself, with the words above their fields. */
+const legends: Readonly<Record<string, string>> = {
   limits: `Custom limits (override the plan): ${forms}`,
   cap: 'Cap: the most that this key alone may use of its account',
   plan: `Limits: ${forms}; without any, they are set per key`,
 }
 
-/** A field for the limit of each window. */
-export function limitFields(of: keyof typeof legends, limits: LimitsByName = {}): Child {
+/** How many requests may be under way, beside the limits of windows. */
+const atOnce = { limit: 'atOnce', heading: 'At once' } as const
+const fields = [...windows, atOnce]
+
+/** A field for the limit of each window and for requests at once, or for these alone. */
+export function limitFields(
+  of: string,
+  limits: LimitsByName = {},
+  legend: Child = legends[of],
+  shown: readonly (typeof fields)[number][] = fields,
+): Child {
   return html`
     <fieldset class="limits">
-      <legend>${legends[of]}</legend>
-      ${windows.map(
+      <legend>${legend}</legend>
+      ${shown.map(
         ({ limit, heading }) => html`
           <label
             >${heading}
@@ -37,21 +45,33 @@ export function limitFields(of: keyof typeof legends, limits: LimitsByName = {})
   `
 }
 
+/** A field for the requests of a plan that may be under way. */
+export function atOnceField(of: string, limits: LimitsByName): Child {
+  return limitFields(
+    of,
+    limits,
+    'Under way at once: a number, unlimited, or such as 20, linger 2s',
+    [atOnce],
+  )
+}
+
 /**
  * The limits in a form that differ from those before, as a member of what is sent; none of a form without their fields.
  * `null` is for an empty field. What isn't a limit is sent as it is, and refused.
  */
-export function limitsIn(
+export function limitsIn<Of extends string>(
   form: FormData,
-  of: keyof typeof legends,
+  of: Of,
   before: LimitsByName = {},
-): Partial<Record<typeof of, Readonly<Partial<Record<LimitName, unknown>>>>> {
-  const changed = windows.flatMap(({ limit }) => {
+): Partial<Record<Of, Readonly<Record<string, unknown>>>> {
+  const changed = fields.flatMap(({ limit }) => {
     const name = `${of}.${limit}`
     const text = fieldText(form, name)
     const isChanged = form.has(name) && text !== writtenLimit(before[limit])
-    const value = text === '' ? null : (limitFrom(text) ?? text)
-    return isChanged ? [[limit, value] as const] : []
+    const read = limit === 'atOnce' ? atOnceFrom : limitFrom
+    return isChanged ? [[limit, text === '' ? null : (read(text) ?? text)] as const] : []
   })
-  return changed.length > 0 ? { [of]: Object.fromEntries(changed) } : {}
+  return (changed.length > 0 ? { [of]: Object.fromEntries(changed) } : {}) as ReturnType<
+    typeof limitsIn<Of>
+  >
 }

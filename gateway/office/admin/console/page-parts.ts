@@ -37,7 +37,7 @@ export function aged<Data>(
   return html`
     <div>
       ${error && html`<p class="banner" role="status">As of ${asOf}: ${error.message}</p>`}
-      <div class=${error ? 'stale' : 'fresh'}>${show(data)}</div>
+      <div class=${error ? 'stale' : ''}>${show(data)}</div>
     </div>
   `
 }

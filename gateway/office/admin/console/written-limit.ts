@@ -1,17 +1,25 @@
-import type { Limit, LimitsByName, PageWindow } from '../../../front/http/page/windows.ts'
+import type { AtOnce, Limit, LimitsByName, PageWindow } from '../../../front/http/page/windows.ts'
 
-/** A limit as a field has it, such as `1000..300%`; empty without one. */
-export function writtenLimit(limit: Limit): string {
+/** A limit as a field has it, such as `1000..300%` or `20, linger 2s`; empty without one. */
+export function writtenLimit(limit: Limit | AtOnce | undefined): string {
   if (typeof limit !== 'object' || limit === null) return String(limit ?? '')
-  return `${limit.limit}..${limit.upTo}`
+  if ('upTo' in limit) return `${limit.limit}..${limit.upTo}`
+  return limit.linger === undefined ? String(limit.limit) : `${limit.limit}, linger ${limit.linger}`
 }
 
-/** The limit that a field says; `undefined` if it says none. */
+/** The limit of a window that a field says; `undefined` if it says none. */
 export function limitFrom(text: string): NonNullable<Limit> | undefined {
   const [points = '', upTo] = text.split('..')
   if (text === 'unlimited') return text
   if (!/^\d{1,15}$/.test(points)) return undefined
   return upTo === undefined ? Number(points) : { limit: Number(points), beyond: 'meter', upTo }
+}
+
+/** The number of requests at once that a field says; `undefined` if it says none. */
+export function atOnceFrom(text: string): AtOnce | undefined {
+  const [, places, linger] = /^(\d{1,15}), *linger +(\w+)$/.exec(text) ?? []
+  if (linger !== undefined) return { limit: Number(places), linger }
+  return text.includes('..') ? undefined : limitFrom(text)
 }
 
 /** The points of a limit that are included: all of it, where nothing is metered. */

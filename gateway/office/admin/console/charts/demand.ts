@@ -2,7 +2,7 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { left, roundSteps, stepLines, useWidth } from './scale.ts'
+import { colourOf, left, roundSteps, stepLines, useWidth } from './scale.ts'
 
 const height = 190
 const below = 24
@@ -109,7 +109,7 @@ function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
         </text>
       `,
     )}
-    <path class="demand" d=${outline(curve, x, y)} />
+    <path class="part" style=${colourOf('answered')} d=${outline(curve, x, y)} />
     ${limit !== undefined && line('limit', `limit ${count(limit)}`, x(limit), width)}
     ${draft !== undefined && draft !== limit && line('draft', `${count(draft)}`, x(draft), width)}
   `

@@ -14,7 +14,7 @@ export type Deprecation = RunningConfig['config']['deprecations'][number]
 export function Retirement({ deprecation }: { deprecation: Deprecation }) {
   const { ref, width } = useWidth<HTMLDivElement>()
   return html`
-    <div ref=${ref} class="way">
+    <div ref=${ref} class="drawing">
       ${
         width > 0 &&
         html`<svg

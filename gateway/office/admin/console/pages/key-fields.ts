@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { fieldText, planField } from '../controls.ts'
+import { fieldText, fieldWords, planField } from '../controls.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { Plan } from '../settings.ts'
@@ -70,12 +70,7 @@ export function settingsIn(form: FormData): object {
     name,
     fieldText(form, name),
   ])
-  const words = lists.map(([name]) => [
-    name,
-    fieldText(form, name)
-      .split(/[\s,]+/)
-      .filter((word) => word !== ''),
-  ])
+  const words = lists.map(([name]) => [name, fieldWords(form, name)])
   const filled = [...texts, ...words].filter(([, value = '']) => value.length > 0)
   const [expiresAt, monthFrom] = [fieldText(form, 'expiresAt'), fieldText(form, 'monthFrom')]
   return {

@@ -21,8 +21,8 @@ const toldEveryMs = 10_000
 /** The bans that are listed. */
 const shownBans = 20
 
-/** The traffic of all gateways at this moment; `plan` leaves only its keys and refusals. */
-export function Now({ plan, session }: { plan?: string; session: Session }) {
+/** The traffic of all gateways at this moment; the id of a plan leaves only its keys and refusals. */
+export function Now({ id: plan, session }: { id?: string; session: Session }) {
   const [range, setRange] = useState<LiveRange>('15m')
   const [isPaused, setPaused] = useState(false)
   const live = useLive(range, isPaused)

@@ -9,10 +9,11 @@ import {
   type Limit,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
+import { forms } from '../limit-fields.ts'
 import { limitFrom, writtenLimit } from '../written-limit.ts'
 import { aged } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
-import type { Loaded } from '../data.ts'
+import { nothing, type Loaded } from '../data.ts'
 import type { PlanPreview as Preview } from '../../../foresight/preview.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
 import { Edit } from './edit.ts'
@@ -69,7 +70,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
               />
             `
           : html`<p class="quiet">
-              Move a slider or type a number to see who would have been refused. This changes
+              Move a slider, or type ${forms}, to see who would have been refused. This changes
               nothing.
             </p>`
       }
@@ -92,6 +93,11 @@ function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Chil
       />
     </label>
   `
+}
+
+/** The limits that a preview knows: those of windows. */
+function windowLimits(then: ShownLimits) {
+  return Object.fromEntries(windows.map(({ limit }) => [limit, then[limit]]))
 }
 
 type How = 'limit' | 'shadow'
@@ -134,7 +140,7 @@ function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview
     const leaving = new AbortController()
     const timer = setTimeout(() => {
       const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-      ask<Preview>('POST', path, { ...then, limit: 100 }, leaving.signal).then(
+      ask<Preview>('POST', path, { ...windowLimits(then), limit: 100 }, leaving.signal).then(
         (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
@@ -151,14 +157,12 @@ function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview
   return { ...state, reload: () => undefined }
 }
 
-const nothing = { data: undefined, atMs: undefined, error: undefined }
-
 function saveHit(name: string, then: ShownLimits): Child {
   return html`<${SaveCsv}
     label="Save them as CSV"
     file=${`${name}-refused.csv`}
     method="POST"
     path=${`/admin/plans/${encodeURIComponent(name)}/preview`}
-    body=${then}
+    body=${windowLimits(then)}
   />`
 }

@@ -5,7 +5,6 @@ import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { requestsText } from '../../../../front/http/page/parts.ts'
 import {
   isLimited,
   limitsText,
@@ -18,15 +17,12 @@ import { includedIn } from '../written-limit.ts'
 import { aged, page, table } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
-import { plansIn, type Plan } from '../settings.ts'
+import { PlanParts } from './plan-parts.ts'
 import { PlanPreview, type ChangeLimit } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 
-type Operation = Plan['operations'][number]
-
 /** One plan: what its quotas use of it, and what other limits would do. */
-export function PlanPage({ name, session }: { name: string; session: Session }) {
+export function PlanPage({ id: name, session }: { id: string; session: Session }) {
   const demand = useData<PlanDemand>(`/admin/plans/${encodeURIComponent(name)}/demand`)
   const [draft, setDraft] = useState<Partial<ShownLimits>>({})
   return page(
@@ -40,7 +36,7 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
             The limits of this plan are set per key: change them on the page of the key.
           </p>
           <p><a href="#/keys">Keys</a></p>
-          <${PlanOperations} name=${name} />`
+          <${PlanParts} name=${name} session=${session} />`
       }
       const change: ChangeLimit = ({ limit }, value) =>
         setDraft((before) => ({ ...before, [limit]: value }))
@@ -76,39 +72,12 @@ export function PlanPage({ name, session }: { name: string; session: Session }) 
           reset=${() => setDraft({})}
           session=${session}
         />
-        <${PlanOperations} name=${name} />
+        <${PlanParts} name=${name} session=${session} />
         <${PlanShadow} name=${name} session=${session} />
         ${daysOf(byDay, shown)}
       `
     }),
   )
-}
-
-/** The requests of a plan that have limits of their own, if it has some. */
-function PlanOperations({ name }: { name: string }) {
-  const config = useData<RunningConfig>('/admin/config')
-  return aged(config, ({ config: settings }) => {
-    const operations = plansIn(settings).find((plan) => plan.name === name)?.operations ?? []
-    if (operations.length === 0) return null
-    return html`
-      <section class="card">
-        <h2>Operations</h2>
-        ${table(
-          'Requests with limits beside those of the plan',
-          [
-            { name: 'Operation', cell: ([operation]: Operation) => operation },
-            {
-              name: 'Requests',
-              cell: ([, requests]: Operation) => html`<code>${requestsText(requests)}</code>`,
-            },
-            { name: 'Limits', cell: ([, limits]: Operation) => limitsText(limits) },
-          ],
-          operations,
-          ([operation]) => operation,
-        )}
-      </section>
-    `
-  })
 }
 
 function sentenceOf(now: ShownLimits, quotas: number, byDay: readonly DayOfPlan[]): string {

@@ -1,0 +1,145 @@
+import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
+import { fieldText, fieldWords } from '../controls.ts'
+import { useData } from '../data.ts'
+import { atOnceField, limitFields, limitsIn } from '../limit-fields.ts'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { requestsText } from '../../../../front/http/page/parts.ts'
+import { atOnceText, limitsText } from '../../../../front/http/page/windows.ts'
+import { aged, table } from '../page-parts.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import { plansIn, type Plan } from '../settings.ts'
+import { Edit } from './edit.ts'
+
+type Named = Plan['operations'][number]
+type Operation = Partial<Named[1]>
+
+/** The most operations of a plan. */
+const mostOperations = 4
+
+/** How many requests of a plan may be under way, and those that have limits of their own: as they are, and their change. */
+export function PlanParts({ name, session }: { name: string; session: Session }) {
+  const config = useData<RunningConfig>('/admin/config', 5_000)
+  const [isOpen, setOpen] = useState(false)
+  const [set, setSet] = useState<Readonly<Record<string, unknown>>>()
+  return aged(config, ({ config: settings }) => {
+    const plan = plansIn(settings).find((each) => each.name === name)
+    if (!plan) return null
+    const { limits, operations } = plan
+    const write = (event: Event): void => {
+      event.preventDefault()
+      setSet(changesIn(new FormData(event.target as HTMLFormElement), plan))
+    }
+    return html`
+      <section class="card">
+        <h2>Operations and requests at once</h2>
+        ${limits !== 'custom' && html`<p>${`Under way at once: ${atOnceText(limits.atOnce)}.`}</p>`}
+        ${operations.length > 0 && tableOf(operations)}
+        ${
+          session.role === 'all' &&
+          html`<p>
+            <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+              Change them
+            </button>
+          </p>`
+        }
+        ${
+          isOpen &&
+          html`<form onSubmit=${write}>
+            ${limits !== 'custom' && atOnceField('plan', limits)}
+            ${operations.map(([operation, now]) => fieldsOf(operation, now))}
+            ${operations.length < mostOperations && fieldsOf('', {})}
+            <button>Show the change</button>
+          </form>`
+        }
+        ${isOpen && set && changeOf(set, session)}
+      </section>
+    `
+  })
+}
+
+function changeOf(set: Readonly<Record<string, unknown>>, session: Session): Child {
+  if (Object.keys(set).length === 0) return html`<p class="quiet">Nothing is changed.</p>`
+  return html`<${Edit} set=${set} session=${session} watch="#/plans" />`
+}
+
+function tableOf(operations: readonly Named[]): Child {
+  return table(
+    'Requests with limits beside those of the plan',
+    [
+      { name: 'Operation', cell: ([operation]: Named) => operation },
+      {
+        name: 'Requests',
+        cell: ([, requests]: Named) => html`<code>${requestsText(requests)}</code>`,
+      },
+      { name: 'Limits', cell: ([, limits]: Named) => limitsText(limits) },
+    ],
+    operations,
+    ([operation]) => operation,
+  )
+}
+
+/** The fields of an operation; without a name, of a new one. */
+function fieldsOf(operation: string, now: Operation): Child {
+  const words = (label: string, name: 'methods' | 'paths', example: string): Child => html`
+    <label
+      >${label}
+      <input
+        name=${`${operation}.${name}`}
+        defaultValue=${(now[name] ?? []).join(' ')}
+        placeholder=${example}
+        autocomplete="off"
+        spellcheck=${false}
+      />
+    </label>
+  `
+  return html`
+    <fieldset class="limits" key=${operation}>
+      <legend>${operation === '' ? 'A new operation' : html`Operation <b>${operation}</b>`}</legend>
+      ${operation === '' && html`<label>Name <input name="name" pattern="[a-z][a-z0-9\\-]*" autocomplete="off" /></label>`}
+      ${words('Methods', 'methods', 'POST')} ${words('Paths', 'paths', '/v1/exports /v1/exports/*')}
+      ${limitFields(operation, now, html`<span class="unseen">Limits of ${operation}</span>`)}
+      ${
+        operation !== '' &&
+        html`<label class="inline"
+          ><input type="checkbox" name=${`${operation}.remove`} /> Remove ${operation}</label
+        >`
+      }
+    </fieldset>
+  `
+}
+
+/** The settings of the file that a form changes; those that it leaves alone stay as they are written. */
+function changesIn(form: FormData, { name, limits, operations }: Plan): Record<string, unknown> {
+  const changes: Record<string, unknown> = {}
+  const plan = `plans.${name}`
+  const { plan: places } = limitsIn(form, 'plan', limits === 'custom' ? {} : limits)
+  if (places) changes[`${plan}.atOnce`] = places['atOnce']
+  const isRemoved = ([operation]: Named): boolean => form.has(`${operation}.remove`)
+  const [added, settings] = [fieldText(form, 'name'), settingsIn(form, '', {})]
+  if (operations.length > 0 && operations.every(isRemoved) && added === '') {
+    return { ...changes, [`${plan}.operations`]: null }
+  }
+  for (const each of operations) {
+    const [operation, now] = each
+    if (isRemoved(each)) changes[`${plan}.operations.${operation}`] = null
+    else {
+      for (const [member, value] of Object.entries(settingsIn(form, operation, now))) {
+        changes[`${plan}.operations.${operation}.${member}`] = value
+      }
+    }
+  }
+  if (added !== '' && operations.length === 0) changes[`${plan}.operations`] = { [added]: settings }
+  else if (added !== '') changes[`${plan}.operations.${added}`] = settings
+  return changes
+}
+
+/** The members of an operation that a form changes; `null` takes one away. */
+function settingsIn(form: FormData, operation: string, now: Operation): Record<string, unknown> {
+  const words = (['methods', 'paths'] as const).flatMap((name) => {
+    const written = fieldWords(form, `${operation}.${name}`)
+    const isChanged = written.join() !== (now[name] ?? []).join()
+    return isChanged ? [[name, written.length > 0 ? written : null] as const] : []
+  })
+  return { ...Object.fromEntries(words), ...limitsIn(form, operation, now)[operation] }
+}
