@@ -196,7 +196,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   for (let i = 0; i < 5; i++) await five.call('GET', '/v1/pets', undefined, headers)
   const other = await visit(open, five.url)
   const told = await words(other)
-  t.match(told, /a week on Monday and a month on the first, or on the day that was agreed/)
+  t.match(told, /a week on Monday,? and a month on the first, or on the day that was agreed/)
   t.match(told, 'The second, the minute, the hour, the day, the week, or the month is used up')
   t.match(
     told,

@@ -237,7 +237,7 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   t.match((await preview('free', '--per-day', '4', '--csv')).stdout, /"free","account:acme",/)
   t.match(
     (await preview('free')).out,
-    /give at least one of --per-second, --per-minute, --per-hour, --per-day, --per-month/,
+    /give at least one of --per-second, --per-minute, --per-hour, --per-day, --per-week, --per-month/,
   )
   t.match((await preview('pro', '--per-day', '4')).out, 'has no limits')
   t.match(

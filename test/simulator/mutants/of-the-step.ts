@@ -91,6 +91,12 @@ export const faultsOfTheStep: readonly Fault[] = [
     replace: 'if (nowMs > 0 || areOver(counters, nowMs)) parts.delete(name)',
   },
   {
+    name: 'a part is forgotten whose month a clock that is set back begins again',
+    file: counters,
+    find: 'numberAt(window, nowMs - dayMs, monthFrom)',
+    replace: 'numberAt(window, nowMs, monthFrom)',
+  },
+  {
     name: 'a part doesn’t learn on which day months begin',
     file: 'gateway/front/limits/parts.ts',
     find: '  setMonthFrom(counters, state.monthFrom, nowMs)\n',
