@@ -31,6 +31,15 @@ export function get(...tokens: Tokens): Request {
   return (n) => asks[n % asks.length] ?? ''
 }
 
+/** A question of a proxy for a decision about that. */
+export function question(...tokens: Tokens): Request {
+  const about = { 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/v1/pets' }
+  const asks = tokens.map((token) =>
+    bytes('GET', '/decide', { Authorization: `Bearer ${token}`, ...about }),
+  )
+  return (n) => asks[n % asks.length] ?? ''
+}
+
 export function mistyped(tokens: Tokens): Request {
   return get(...tokens.map((token) => `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`))
 }

@@ -83,6 +83,16 @@ function others(stage: Stage): Line[] {
       { request: invented(), status: 429, isVariant: true },
     ],
     [
+      'Tollgate, embedded: a decision for a proxy',
+      stage.deciding.server,
+      { request: stage.question, isVariant: true },
+    ],
+    [
+      'Tollgate, Redis: a decision for a proxy',
+      stage.decidingInRedis.server,
+      { request: stage.question, redisPid, isVariant: true },
+    ],
+    [
       'Tollgate, embedded, signing',
       copy('signing', { env: { GATEWAY_SECRET: 's3cret' } }),
       { isVariant: true },

@@ -17,6 +17,8 @@ export type Parts = Readonly<{
   tls?: string
   env?: Readonly<Record<string, string>>
   isProbed?: boolean
+  /** The port at which a proxy asks for decisions; then it forwards nothing, and is asked there. */
+  decidePort?: number
 }>
 
 /** Settings of the allocator, as images and units have them (config/deploy/Dockerfile). */
@@ -41,7 +43,7 @@ export function gatewayAt(
 ): BenchGateway {
   const file = join(folder, `${name}.db`)
   const config = join(folder, `${name}.yaml`)
-  const { store = `file: "${file}"`, env = {}, isProbed = false } = parts
+  const { store = `file: "${file}"`, env = {}, isProbed = false, decidePort } = parts
   const save = (perDay?: number): void => {
     writeFileSync(config, yamlOf(upstream, { ...parts, store, ...(perDay ? { perDay } : {}) }))
   }
@@ -52,6 +54,7 @@ export function gatewayAt(
       program: 'gateway/main.ts',
       env: { TOLLGATE_CONFIG: config, LOG_LEVEL: 'warn', ...memory, ...env },
       isProbed,
+      ...(decidePort ? { url: `http://127.0.0.1:${decidePort}` } : {}),
     },
     within: async (act) => {
       const stores = await openStores(settings, { forCommandLine: true })
@@ -74,6 +77,9 @@ function yamlOf(upstream: string, parts: Parts): string {
   const { strangers = '{ perMinute: unlimited, perDay: 1000000000 }' } = parts
   const traces = parts.traces ? `traces: ${parts.traces}` : ''
   const tls = parts.tls ? `, tls: ${parts.tls}` : ''
+  const { decidePort } = parts
+  const decide = decidePort ? `decide: { port: ${decidePort}, for: caddy }` : ''
+  const to = decidePort ? 'none' : 'animals'
   const moreRoutes = Array.from(
     { length: routes - 1 },
     (_, i) => `  - { path: /r${i}/*, upstream: animals, cost: ${i % 5} }\n`,
@@ -88,9 +94,10 @@ admin: { host: 127.0.0.1, port: ${adminPort} }
 workers: ${workers}
 upstreams: { animals: { targets: [ "${upstream}" ], health: { path: / } } }
 routes:
-  - { path: /v1/*, upstream: animals }
+  - { path: /v1/*, upstream: ${to} }
 ${moreRoutes}deprecations: [ { operation: "GET /v1/old/{id}", since: 2025-12-05 } ]
 strangers: ${strangers}
+${decide}
 ${traces}
 store: { ${store} }
 `

@@ -16,8 +16,9 @@ export type Server = Readonly<{
   isProbed?: boolean
   /** Has `profiler.ts` in its process. */
   isProfiled?: boolean
-  /** Some other program, and where it will listen. */
+  /** Some other program. */
   command?: string
+  /** Where that will listen; of one that tells it, another address at which it is asked. */
   url?: string
 }>
 
@@ -77,8 +78,8 @@ export async function started(about: Server): Promise<Started> {
     await observed()
     return [await act(), await observed()]
   }
-  const listensAt = url ? await isUp(url) : await listeningOf(server, program)
-  return { url: listensAt, pid: server.pid, observe, profile, end }
+  const listensAt = command ? await isUp(url ?? '') : await listeningOf(server, program)
+  return { url: url ?? listensAt, pid: server.pid, observe, profile, end }
 }
 
 async function listeningOf(server: ChildProcess, program: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addKeys, banKey, get, newTokens, type Tokens } from './callers.ts'
+import { addKeys, banKey, get, newTokens, question, type Tokens } from './callers.ts'
+import { somePort } from '../support/redis.ts'
 import { gatewayAt, type BenchGateway, type Parts } from './gateways.ts'
 import { addLuaKeys, banLuaKey, caddy, haproxy, nginx, nginxLua } from './others.ts'
 import { withRedis, type BenchRedis } from './redis.ts'
@@ -20,6 +21,10 @@ export type Stage = Readonly<{
   known: (n: number) => string
   full: (n: number) => string
   banned: (n: number) => string
+  /** Questions for decisions about requests of all keys, and gateways that answer them. */
+  question: (n: number) => string
+  deciding: BenchGateway
+  decidingInRedis: BenchGateway
   embedded: BenchGateway
   inRedis: BenchGateway
   gateway: (name: string, parts?: Parts) => BenchGateway
@@ -65,6 +70,12 @@ async function stageOf(upstream: string, collector: string, redis: BenchRedis): 
   return {
     ...{ upstream, collector, redis, tokens, embedded, inRedis, gateway },
     ...{ known: get(...tokens), full: get(full), banned: get(banned) },
+    question: question(...tokens),
+    deciding: embedded.copy('deciding', { decidePort: await somePort() }),
+    decidingInRedis: gateway('deciding-redis', {
+      store: `redis: "${url}"`,
+      decidePort: await somePort(),
+    }),
     proxy: (kind) => ({
       program: 'test/bench/proxies.ts',
       args: [kind, upstream, tokenFile, url],

@@ -1,5 +1,7 @@
 import { wishFrom } from '../../gateway/front/acts/wish.ts'
 import { deprecationFinder } from '../../gateway/front/config/deprecations.ts'
+import { canBe } from '../../gateway/front/deciding/asked.ts'
+import { toldToNginx } from '../../gateway/front/deciding/nginx.ts'
 import { BodyCost } from '../../gateway/front/forwarding/body-cost.ts'
 import { cookiesForCaller } from '../../gateway/front/forwarding/cookies.ts'
 import { headersForBackend, headersForCaller } from '../../gateway/front/forwarding/headers.ts'
@@ -193,6 +195,12 @@ export const readers: readonly Reader[] = [
   ),
 
   // Headers of requests.
+  reader('canBe', 'gateway/front/deciding/asked.ts', ofHeaders, '/v1/pets', (text) =>
+    canBe({ method: 'GET', target: text }),
+  ),
+  reader('toldToNginx', 'gateway/front/deciding/nginx.ts', ofTarget, '/v1/pets/12345', (text) =>
+    toldToNginx(new Refusal('not_found', text)),
+  ),
   reader('framingFault', `${http}/framing.ts`, ofHeaders, 'a.example.', (text) =>
     framingFault(request({ host: text })),
   ),
