@@ -126,10 +126,15 @@ test('figures over their marks say so, routes that fail come first, and equal re
 
   const refusals = page.getByRole('region', { name: /^The latest 21, grouped by key and reason/ })
   t.match(await refusals.locator('tbody tr').allInnerTexts(), [
-    /^[\d:]+\s+4\s+Acme\s+500 from the backend\s+backend\s+\/v2\/\*$/,
-    /^[\d:]+\s+17\s+Bolt\s+429 rate_limit_exceeded\s+minute\s+\/v2\/\* and 1 more$/,
+    /^[\d:]+\s+backend\s+Acme\s+4\s+500 from the backend\s+\/v2\/\*$/,
+    /^[\d:]+\s+minute\s+Bolt\s+17\s+429 rate_limit_exceeded\s+\/v2\/\* and 1 more$/,
   ])
   await looksWell(t, page, 'now-over-marks')
+  await page.setViewportSize({ width: 390, height: 844 })
+  const why = await refusals.getByRole('columnheader', { name: 'Why' }).boundingBox()
+  t.ok(why && why.x + why.width <= 390, 'the reason is in view on a phone')
+  const row = await refusals.locator('tbody tr').first().boundingBox()
+  t.ok(row && row.height <= 100, `${row?.height}`)
   await page.getByLabel('Filter').fill('bolt')
   await page
     .getByRole('region', { name: /^The latest 17,/ })
@@ -177,6 +182,16 @@ test('bars of 5 seconds and lines of times can be pointed at, on a phone too', a
       await chart.getByText('In 15 minutes').waitFor()
     }
   }
+  const bars = charts.first().getByRole('slider')
+  const pointedAt = () => bars.getAttribute('aria-valuenow')
+  await bars.press('ArrowLeft')
+  await until(async () => (await pointedAt()) === '59')
+  await bars.press('ArrowLeft')
+  await until(async () => (await pointedAt()) === '58')
+  t.match(await bars.getAttribute('aria-valuetext'), /^[\d:]{8}, answered [\d.]+, refused by/)
+  t.match(await charts.first().locator('.legend-head').innerText(), /^[\d:]{8} UTC, a second$/)
+  await page.keyboard.press('Tab')
+  await charts.first().getByText('In 15 minutes').waitFor()
   await charts.nth(2).getByText('Show as table').press('Enter')
   const times = page.getByRole('region', { name: 'Backends’ time, ms: the highest of' })
   t.match(await times.locator('tbody tr').first().innerText(), /^[\d:]+\s+[\d.]+ ms\s+[\d.]+ ms$/)

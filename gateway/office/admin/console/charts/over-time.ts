@@ -13,7 +13,7 @@ const above = 8
 /** The narrowest column in pixels that can be read and pointed at. */
 const narrowest = 4
 
-/** Figures over time, in columns. Whoever points at one reads its numbers below. */
+/** Figures over time, in columns. Whoever points at one, or goes to it by arrow keys, reads its numbers below. */
 export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
   const { ref, width } = useWidth<HTMLDivElement>()
   const [pointed, setPointed] = useState<number>()
@@ -22,6 +22,14 @@ export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
   // A finger's tap is such a movement too, and its numbers stay until the next one.
   const point = ({ offsetX }: MouseEvent): void =>
     setPointed(Math.floor(((offsetX - left) / (width - left)) * columns.length))
+  const shown = columns[pointed ?? -1]
+  const move = (event: KeyboardEvent): void => {
+    const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0
+    if (by === 0) return
+    event.preventDefault()
+    const last = columns.length - 1
+    setPointed(Math.max(0, Math.min(last, (pointed ?? columns.length) + by)))
+  }
   return html`
     <figure class="chart">
       <h2>${title}</h2>
@@ -31,8 +39,15 @@ export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
           html`<svg
             width=${width}
             height=${height}
-            role="img"
+            role="slider"
+            tabindex="0"
             aria-label=${summary}
+            aria-valuemin="0"
+            aria-valuemax=${columns.length - 1}
+            aria-valuenow=${pointed ?? columns.length - 1}
+            aria-valuetext=${shown ? textOf(shown, look) : 'Arrow keys read its columns'}
+            onKeyDown=${move}
+            onBlur=${() => setPointed(undefined)}
             onMouseMove=${point}
             onMouseLeave=${() => setPointed(undefined)}
           >
@@ -40,7 +55,7 @@ export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
           </svg>`
         }
       </div>
-      <figcaption>${legendOf(look, figures, columns[pointed ?? -1])}</figcaption>
+      <figcaption>${legendOf(look, figures, shown)}</figcaption>
       ${numbersOf(figures, look)}
     </figure>
   `
@@ -143,6 +158,13 @@ function legendOf(
       )}
     </ul>
   `
+}
+
+/** A column in words. */
+function textOf({ at, values }: Column, { parts, text }: Look): string {
+  return [clockAt(at), ...parts.map(({ label }, i) => `${label} ${text(values[i] ?? 0)}`)].join(
+    ', ',
+  )
 }
 
 /** The chart as a table. */

@@ -66,7 +66,9 @@ export function Latency({ figures, title, of }: LatencyProps) {
         ${
           isOver &&
           html`<path class="line-draft" d=${`M${x(0)} ${mark}H${x(columns.length)}`} />
-            <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}>threshold</text>`
+            <text class="axis line-draft-label" x=${x(0) + 4} y=${mark - 4}
+              >${`threshold ${count(marks[of])} ms`}</text
+            >`
         }
         ${parts.map(({ name }, part) => html`<path class="line" style=${colourOf(name)} d=${line(part)} />`)}
       `

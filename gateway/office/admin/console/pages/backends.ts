@@ -66,13 +66,6 @@ function targetsOf(name: string, targets: UpstreamsView[string]): Child {
     [
       { name: 'Target', cell: ([url]: Row) => html`<code>${url}</code>` },
       { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
-      numeric('Weight', ([, { weight }]: Row) => weight),
-      { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
-      numeric('In flight', ([, { underWay }]: Row) => count(underWay)),
-      { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
-      numeric('p50, p95', ([, { p50Ms, p95Ms }]: Row) =>
-        p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,
-      ),
       {
         name: 'Last failure',
         cell: ([, { lastFailure }]: Row) =>
@@ -80,6 +73,13 @@ function targetsOf(name: string, targets: UpstreamsView[string]): Child {
             ? html`${time(lastFailure.at)} ${lastFailure.cause}`
             : html`<span class="quiet">none</span>`,
       },
+      numeric('Weight', ([, { weight }]: Row) => weight),
+      { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
+      numeric('In flight', ([, { underWay }]: Row) => count(underWay)),
+      { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
+      numeric('p50, p95', ([, { p50Ms, p95Ms }]: Row) =>
+        p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,
+      ),
     ],
     rows,
     ([url]) => url,

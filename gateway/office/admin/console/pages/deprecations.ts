@@ -68,6 +68,7 @@ deprecations:
     since: 2026-12-01
     sunset: 2027-06-01
     replacement: /v1/pets?status=available</pre>
+      <p><a href="#/configuration">Edit the configuration</a></p>
     </section>
   `
 }

@@ -28,8 +28,6 @@ export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
 
 const lineColumns = [
   { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
-  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
-  numeric('Count', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
   {
     name: 'Why',
     cell: (line: TimelineLine) => {
@@ -39,6 +37,8 @@ const lineColumns = [
       return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`
     },
   },
+  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
+  numeric('Count', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
 ]
 
 /** The last 90 days of a key. */

@@ -114,17 +114,17 @@ const refusalColumns: readonly Column<Alike>[] = [
     cell: ({ newest: { id, time: at } }) =>
       html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
   },
-  numeric('Times', ({ times }) => count(times)),
+  { name: 'Why', cell: ({ newest }) => reasonText(newest) },
   {
     name: 'Key',
     cell: ({ newest: { key, name } }) =>
       key === null ? html`<span class="quiet">none</span>` : keyLink(key, name ?? ''),
   },
+  numeric('Times', ({ times }) => count(times)),
   {
     name: 'Code',
     cell: ({ newest: { status, code } }) => `${status} ${code ?? 'from the backend'}`,
   },
-  { name: 'Why', cell: ({ newest }) => reasonText(newest) },
   {
     name: 'Route',
     cell: ({ newest: { route }, routes: { size } }) => [

@@ -32,9 +32,9 @@ export function Request({ id, session }: { id: string; session: Session }) {
             'Other requests with this id (callers may choose ids)',
             [
               { name: 'When', cell: (each: Explained) => time(each.time) },
+              { name: 'Why', cell: ({ sentence }: Explained) => sentence },
               { name: 'Status', cell: ({ status }: Explained) => status },
               { name: 'Key', cell: keyOf },
-              { name: 'Why', cell: ({ sentence }: Explained) => sentence },
             ],
             others,
           )
