@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import { within } from '../../shared/within.ts'
 import type { Log } from '../../shared/log.ts'
 
 /** The delay before replacing a worker that ended before it listened. */
@@ -215,24 +216,17 @@ export class WorkerLink {
 }
 
 /** Waits for the answer to a question; `undefined` if it takes too long. */
-async function answerTo(
+function answerTo(
   answers: Map<number, (answer: unknown) => void>,
   number: number,
   ask: () => void,
   limitMs = reportMs,
 ): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
   const answer = new Promise((resolve) => {
-    timer = setTimeout(resolve, limitMs)
     answers.set(number, resolve)
     ask()
   })
-  try {
-    return await answer
-  } finally {
-    clearTimeout(timer)
-    answers.delete(number)
-  }
+  return within(limitMs, answer).finally(() => answers.delete(number))
 }
 
 function send(worker: Worker, message: Message): void {

@@ -8,7 +8,7 @@ import {
   type AuditEntry,
   type AuditStore,
 } from '../../records/audit-store.ts'
-import { answerOf } from './answer.ts'
+import { answerOf, promiseOf } from './answer.ts'
 
 /** Lines that are read in one turn of the loop. */
 const pageSize = 500
@@ -35,14 +35,12 @@ export function embeddedAudit(database: Database): AuditStore {
   const last = database.prepare<[], number>('SELECT max(seq) FROM audit').pluck()
 
   return {
-    async add(entry) {
-      const { atMs, subject } = entry
-      answerOf(() => {
+    add: (entry) =>
+      promiseOf(() => {
+        const { atMs, subject } = entry
         const { lastInsertRowid } = insert.run({ atMs, subject, entry: auditText(entry) })
         forget.run(Number(lastInsertRowid) - rememberedEntries)
-      })
-      return Promise.resolve()
-    },
+      }),
 
     async list(query) {
       const { subject = '' } = query
@@ -63,16 +61,12 @@ export function embeddedAudit(database: Database): AuditStore {
       }
     },
 
-    async since(cursor) {
-      if (cursor === undefined) {
-        const end = answerOf(() => last.get() ?? 0)
-        return Promise.resolve({ entries: [], cursor: String(end) })
-      }
-      const rows = answerOf(() => after.all(Number(cursor)))
-      return Promise.resolve({
-        entries: rows.flatMap(({ entry }) => auditEntriesFrom(entry)),
-        cursor: String(rows.at(-1)?.seq ?? cursor),
-      })
-    },
+    since: (cursor) =>
+      promiseOf(() => {
+        if (cursor === undefined) return { entries: [], cursor: String(last.get() ?? 0) }
+        const rows = after.all(Number(cursor))
+        const entries = rows.flatMap(({ entry }) => auditEntriesFrom(entry))
+        return { entries, cursor: String(rows.at(-1)?.seq ?? cursor) }
+      }),
   }
 }

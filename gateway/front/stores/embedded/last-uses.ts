@@ -9,7 +9,7 @@ import {
   type LastUseStore,
   type TokenUse,
 } from '../../keys/last-use-store.ts'
-import { answerOf } from './answer.ts'
+import { answerOf, promiseOf } from './answer.ts'
 
 /** Keys that are read in one turn of the loop. */
 const idsAtOnce = 200
@@ -33,10 +33,7 @@ export function embeddedLastUses(database: Database): LastUseStore {
   })
 
   return {
-    note(uses, nowMs) {
-      answerOf(() => noteAll.immediate(uses, nowMs))
-      return Promise.resolve()
-    },
+    note: (uses, nowMs) => promiseOf(() => noteAll.immediate(uses, nowMs)),
 
     async of(ids) {
       const uses: (KeyUses | undefined)[] = []
@@ -47,7 +44,7 @@ export function embeddedLastUses(database: Database): LastUseStore {
       return uses
     },
 
-    since: () => Promise.resolve(answerOf(() => read(beginning.key))?.get(beginning.mark)),
+    since: () => promiseOf(() => read(beginning.key)?.get(beginning.mark)),
   }
 }
 
