@@ -39,6 +39,7 @@ export type Reason =
   | 'no_header'
   | 'malformed_token'
   | 'two_tokens'
+  | 'ticket'
   | 'bad_check'
   | 'unknown_token'
   | 'expired'

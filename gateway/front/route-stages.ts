@@ -10,6 +10,7 @@ import { Via } from './http/via.ts'
 import { ConfiguredPlans } from './keys/terms.ts'
 import { corsFrom, type Cors } from './http/cors.ts'
 import { authorization, titled } from './http/key-header.ts'
+import { Tickets } from './keys/tickets.ts'
 import type { TokenOf } from './http/token-source.ts'
 import { costTerms } from './limits/answer-cost.ts'
 import { follow } from './stages/1-follow.ts'
@@ -45,7 +46,8 @@ export class Stages {
 
   constructor(app: FastifyInstance, options: GuardOptions, opened: Opened, tokenOf: TokenOf) {
     const { config, front, clock, asking } = options
-    const { directory, quotas, strangers, lastUses } = front
+    const { directory, quotas, strangers, lastUses, tunnels } = front
+    const tickets = config.tickets ? new Tickets(front.stores.documents) : undefined
     this.#options = options
     this.#opened = opened
     this.#record = recorderOf(app, options)
@@ -69,7 +71,7 @@ export class Stages {
     this.#guarded = {
       authenticate: authenticate({
         ...{ directory, outside, strangers, plans, addressOf, refuseStranger, lastUses, clock },
-        tokenOf,
+        ...{ tokenOf, tickets, tunnels },
         // An app's own way may read keys anywhere: nobody is told to send a Bearer token then.
         keyHeaders: keyHeaders.filter((name) => !options.keyOf || name !== titled(authorization)),
       }),

@@ -103,6 +103,7 @@ jwt:
     allow: [ 10.0.0.0/8 ]
 quota: { path: /me }
 usage: { path: /mine, routes: true }
+tickets: on
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true, near: [ 50 ] }
 via: edge.example:8080

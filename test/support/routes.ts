@@ -30,7 +30,10 @@ export async function appOfCosts(
   await addRoutes(app, config, {
     guardedRoute: (settings) => ({ ...noWay, ...settings }),
     endOf: () => ({}),
-    own: { quota: silent, usage: silent, rotate: silent, pages: new Map(), resource: undefined },
+    own: {
+      ...{ quota: silent, usage: silent, rotate: silent, ticket: silent },
+      ...{ pages: new Map(), resource: undefined },
+    },
     isAlone,
   })
   await app.ready()

@@ -167,7 +167,7 @@ export type PortalSettings = Readonly<{
 export type TraceSettings = Readonly<{ to: string; sample: number }>
 
 /** The settings of the paths at which the gateway itself answers callers. */
-export type OwnPaths = 'quotaPath' | 'usagePath' | 'portal'
+export type OwnPaths = 'quotaPath' | 'usagePath' | 'tickets' | 'portal'
 
 /** The configuration as the gateway uses it: complete, checked and frozen. */
 export type Config = Readonly<{
@@ -193,6 +193,8 @@ export type Config = Readonly<{
   quotaPath: string | undefined
   /** The path at which callers read their own usage, unless that is off. */
   usagePath: string | undefined
+  /** Whether callers get tickets for what can't send a header. */
+  tickets: boolean
   /** Whether the ledger tells the use of routes apart. */
   usageByRoute: boolean
   portal: PortalSettings | undefined

@@ -14,6 +14,6 @@ export function decidedIn(config: Config): Config {
     routes: config.routes.filter(({ upstream }) => upstream === noUpstream),
     upstreams: new Map(),
     cors: { ...config.cors, origins: [] },
-    ...{ quotaPath: undefined, usagePath: undefined, portal: undefined },
+    ...{ quotaPath: undefined, usagePath: undefined, portal: undefined, tickets: false },
   }
 }

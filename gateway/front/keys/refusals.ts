@@ -41,6 +41,27 @@ export function tokenlessRefusals([first = '', ...others]: readonly string[]): T
   }
 }
 
+/** The refusals of requests with a ticket. */
+export const ticketRefusals = {
+  beside: refusing(
+    'two_tokens',
+    'invalid_request',
+    'Send one ticket or one API key, and not both.',
+  ),
+  misplaced: refusing(
+    'ticket',
+    'invalid_api_key',
+    'A ticket is for a WebSocket, or for a GET that accepts text/event-stream. Send your API key.',
+    challenging(`${challenge}, error="invalid_token"`),
+  ),
+  spent: refusing(
+    'ticket',
+    'invalid_api_key',
+    'The ticket is not valid: it was used, or is older than a minute. Ask for another one.',
+    challenging(`${challenge}, error="invalid_token"`),
+  ),
+} as const
+
 // Callers get one and the same answer for all of these, so that nobody can find out which keys there are.
 export const malformed = invalid('malformed_token')
 export const mistyped = invalid('bad_check')

@@ -10,6 +10,7 @@ import type { Answer } from '../request-record.ts'
 import { callersDocument } from './document.ts'
 import { llmsText } from './llms.ts'
 import { rotation } from './rotation.ts'
+import { ticketAnswer } from './ticket.ts'
 import { termsOf } from './terms.ts'
 import { usageAnswer } from './usage.ts'
 
@@ -26,6 +27,7 @@ export type OwnAnswers = Readonly<{
   quota: Answer
   usage: Answer
   rotate: Answer
+  ticket: Answer
   pages: ReadonlyMap<string, Answer>
   /** Says whose tokens are taken; `undefined` where there are only keys, and in an app. */
   resource: Answer | undefined
@@ -41,7 +43,7 @@ export type OwnEndpoint = Readonly<{
 
 /** All endpoints at which the gateway itself answers callers. None costs anything. */
 export function ownEndpoints(
-  { quotaPath, usagePath, portal }: Pick<Config, OwnPaths>,
+  { quotaPath, usagePath, tickets, portal }: Pick<Config, OwnPaths>,
   answers: OwnAnswers,
 ): OwnEndpoint[] {
   const ofCallers = (url: string | undefined, handler: Answer, ...methods: string[]) =>
@@ -59,6 +61,7 @@ export function ownEndpoints(
     ...ofCallers(quotaPath, answers.quota, 'GET', 'HEAD'),
     ...ofCallers(usagePath, answers.usage, 'GET', 'HEAD'),
     ...ofCallers(portal?.canRotate ? keyPaths.rotate : undefined, answers.rotate, 'POST'),
+    ...ofCallers(tickets ? keyPaths.ticket : undefined, answers.ticket, 'POST'),
     ...pages.map(([url, handler]) => open(url, handler, label)),
     ...(answers.resource ? [open(resourcePath, answers.resource, resourcePath)] : []),
   ]
@@ -70,6 +73,7 @@ export function ownAnswers(options: OwnOptions, resource: OwnAnswers['resource']
     quota: quotaView,
     usage: usageAnswer(options),
     rotate: rotation(options),
+    ticket: ticketAnswer(options),
     pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map(),
     resource,
   }

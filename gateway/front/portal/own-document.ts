@@ -14,7 +14,7 @@ export type OwnDocument = ReturnType<typeof ownDocument>
 
 /** The own document beside that of the operator, in the same version of OpenAPI. */
 export function ownDocument(
-  { quotaPath, usagePath }: Pick<Config, 'quotaPath' | 'usagePath'>,
+  { quotaPath, usagePath, tickets }: Pick<Config, 'quotaPath' | 'usagePath' | 'tickets'>,
   { document, canRotate }: PortalSettings,
   version: unknown,
 ) {
@@ -26,6 +26,7 @@ export function ownDocument(
     '/v1/quota': quotaPath,
     '/v1/usage': usagePath,
     [keyPaths.rotate]: canRotate ? keyPaths.rotate : undefined,
+    [keyPaths.ticket]: tickets ? keyPaths.ticket : undefined,
   }
   /** The operations that the configuration has, by their paths. */
   const items = Object.entries(section(own['paths'])).flatMap(([name, item]) => {

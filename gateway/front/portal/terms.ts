@@ -20,6 +20,7 @@ export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
     quotaPath: config.quotaPath ?? null,
     usagePath: config.usagePath ?? null,
     rotatePath: canRotate ? keyPaths.rotate : null,
+    ticketPath: config.tickets ? keyPaths.ticket : null,
     plans: [...plans.values()].map((plan) => planView(plan, bans)),
     strangers: limitsView(strangers),
     nearPercent: nearPercents[0] ?? null,

@@ -7,6 +7,7 @@ import type {
 import type { Clock } from '../../../shared/clock.ts'
 import type { Reason, Refusal } from '../../../shared/refusal.ts'
 import { logOf } from '../../../shared/request-log.ts'
+import { ticketInQuery, type TicketInQuery } from '../http/ticket-in-query.ts'
 import type { NoToken, TokenOf } from '../http/token-source.ts'
 import { Caller, stateOf } from '../keys/caller.ts'
 import type { KeyDirectory, LookUp } from '../keys/directory.ts'
@@ -24,11 +25,14 @@ import {
   type TokenlessRefusals,
 } from '../keys/refusals.ts'
 import { lackOf } from '../keys/caller-scopes.ts'
+import { tokenForTicket } from '../keys/ticket-holder.ts'
+import type { Tickets } from '../keys/tickets.ts'
 import { isOurs, isWellFormed, isWhole } from '../keys/token.ts'
 import type { Strangers } from '../limits/strangers.ts'
 import type { ConfiguredPlans } from '../keys/terms.ts'
 import type { LastUses } from '../counts/last-uses.ts'
 import { LogThrottle } from '../http/log-throttle.ts'
+import type { Tunnels } from '../forwarding/tunnels.ts'
 import { refuse } from '../request-record.ts'
 import type { AddressOf, RefuseStranger } from '../stranger.ts'
 
@@ -37,6 +41,10 @@ export type AuthenticateOptions = Readonly<{
   tokenOf: TokenOf
   /** The headers that refusals name, as documents spell them. */
   keyHeaders: readonly string[]
+  /** Tickets for what can't send a header; `undefined` where there are none. */
+  tickets: Tickets | undefined
+  /** Ends what goes on once its caller may not. */
+  tunnels: Pick<Tunnels, 'watch'>
   directory: KeyDirectory
   /** Finds the callers of tokens that are no keys; `undefined` where there are only keys. */
   outside: OutsideFinder | undefined
@@ -54,8 +62,11 @@ const everyMinuteMs = 60_000
 /** Finds the caller of a request before its body is read; refuses strangers. */
 export function authenticate(options: AuthenticateOptions): onRequestHookHandler {
   const authentication = new Authentication(options)
+  const { tokenOf, tickets } = options
   return function authenticate(request, reply, done): void {
-    authentication.begin(request, reply, done)
+    const ticket = tickets && ticketInQuery(request.url)
+    if (ticket) authentication.redeem(tickets, ticket, request, reply, done)
+    else authentication.begin(tokenOf(request), request, reply, done)
   }
 }
 
@@ -70,9 +81,35 @@ class Authentication {
     this.#unplannedKeys = new LogThrottle(options.clock, everyMinuteMs)
   }
 
-  begin(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { tokenOf, directory, outside, strangers, addressOf, refuseStranger } = this.#options
-    const token = tokenOf(request)
+  /** Goes on with the token of a ticket. What follows ends with its caller: nobody sends a key with it any more. */
+  redeem(
+    tickets: Tickets,
+    asked: TicketInQuery,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void {
+    const { tokenOf, tunnels, refuseStranger } = this.#options
+    const letIn: Done = (error): void => {
+      const { caller } = request.tollgate ?? {}
+      if (caller)
+        reply.raw.once(
+          'close',
+          tunnels.watch(caller, () => request.raw.destroy()),
+        )
+      done(error)
+    }
+    tokenForTicket(tickets, tokenOf, request, asked).then(
+      (found) => {
+        if (typeof found === 'string') this.begin(found, request, reply, letIn)
+        else refuseStranger(request, reply, found)
+      },
+      () => this.#refuseUnchecked('store', request, reply),
+    )
+  }
+
+  begin(token: string | NoToken, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { directory, outside, strangers, addressOf, refuseStranger } = this.#options
     if (typeof token !== 'string') return this.#refuseTokenless(token, request, reply)
     const caller = directory.recall(token)
     if (caller) return this.#letIn(caller, request, reply, done)

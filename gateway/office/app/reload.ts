@@ -30,6 +30,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   routes: ({ routes }) => routes,
   quota: ({ quotaPath }) => quotaPath,
   usage: ({ usagePath }) => usagePath,
+  tickets: ({ tickets }) => tickets,
   portal: ({ portal }) => portal && [portal.path, portal.canRotate],
 }
 

@@ -56,6 +56,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     ),
     quotaPath: file.quota === 'off' ? undefined : file.quota.path,
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
+    tickets: file.tickets === 'on',
     usageByRoute: file.usage !== 'off' && file.usage.routes,
     portal: portal && portalFrom(portal, read),
     ietf: draftOf(file.headers.ietf),

@@ -8,7 +8,7 @@ import { optional, required, section } from './settings/setting.ts'
 import { store } from './settings/store.ts'
 import { listeningTls, purposeOfListeningTls } from './settings/tls.ts'
 import { upstreams } from './settings/upstreams.ts'
-import { duration, port, spelled, text } from './settings/values.ts'
+import { duration, onOrOff, port, spelled, text } from './settings/values.ts'
 
 const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
   expected: 'a whole number from 1 to 256, or auto',
@@ -72,6 +72,11 @@ export const fileSchema = section({
     usage,
     'The endpoint of the gateway itself for callers that look back, and how finely their use is counted.',
     {},
+  ),
+  tickets: optional(
+    onOrOff,
+    'Whether callers get tickets for what can’t send a header, such as a WebSocket of a browser, at POST /v1/ticket.',
+    'off',
   ),
   portal: optional(
     portal,

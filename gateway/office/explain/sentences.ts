@@ -28,7 +28,9 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   no_header: () => 'No API key was sent.',
   malformed_token: () =>
     'The header for it has no API key in it: a token is cut, or in Authorization not after the word Bearer.',
-  two_tokens: () => 'Two headers had API keys that differ.',
+  two_tokens: () => 'Two headers had API keys that differ, or a ticket came with another token.',
+  ticket: () =>
+    'The ticket was used, is over a minute old, or came with a request that may have none.',
   bad_check: () => 'The token is mistyped or invented: its check doesn’t fit.',
   unknown_token: () => 'No key has this token.',
   expired: (refusal) => `The key ${nameOf(refusal)} has expired.`,

@@ -108,12 +108,19 @@ const statusesOf = (operation: unknown): string[] =>
 t.test('a client made of somebody else’s document works with a key: OpenAPI 3.0', async (t) => {
   const { gateway, served, document, address } = await serve(t, zoo, {
     routes: '[ { path: /api/*, upstream: animals } ]',
-    more: 'quota: { path: /api/quota }\ndeprecations: [ { operation: "PUT /api/pets/{id}", since: 2026-01-01 } ]',
+    more: 'quota: { path: /api/quota }\ntickets: on\ndeprecations: [ { operation: "PUT /api/pets/{id}", since: 2026-01-01 } ]',
   })
   t.notMatch(served, /10\.0\.0\.5|inner/)
   const paths = section(document['paths'])
   t.strictSame(Object.keys(paths), [
-    ...['/api/pets', '/api/pets/{petId}', '/api/quota', '/v1/usage', '/v1/key/rotate'],
+    ...[
+      '/api/pets',
+      '/api/pets/{petId}',
+      '/api/quota',
+      '/v1/usage',
+      '/v1/key/rotate',
+      '/v1/ticket',
+    ],
   ])
   const { get } = section(paths['/api/pets'])
   const { put } = section(paths['/api/pets/{petId}'])
@@ -178,6 +185,7 @@ for (const version of ['3.0.3', '3.1.0', '3.2.0']) {
   t.test(`the gateway’s own operations answer as they are described: ${version}`, async (t) => {
     const { gateway, file, document } = await serve(t, zoo.replace('3.0.3', version), {
       more: `
+tickets: on
 plans: { free: { perSecond: 50, perMinute: 60, perHour: 100, perDay: 1000, perMonth: 20000, operations: { reads: { methods: [GET], perHour: 90 } } } }
 deprecations: [ { operation: "GET /v1/old", since: 2026-01-01, sunset: 2099-01-01 } ]
 `,
@@ -195,11 +203,12 @@ deprecations: [ { operation: "GET /v1/old", since: 2026-01-01, sunset: 2099-01-0
       ['GET', '/v1/usage?days=3', 200],
       ['GET', '/v1/usage', 429],
       ['GET', '/v1/usage?days=0', 400],
+      ['POST', '/v1/ticket', 201],
       ['POST', '/v1/key/rotate', 201],
       ['POST', '/v1/key/rotate', 409],
     ] as const
     for (const [method, path, status] of asked) {
-      const body = method === 'POST' ? { overlap: '2h' } : undefined
+      const body = path.endsWith('rotate') ? { overlap: '2h' } : undefined
       t.equal((await call(method, path, body, headers)).status, status, `${method} ${path}`)
     }
     t.equal((await call('GET', '/v1/quota')).status, 401)

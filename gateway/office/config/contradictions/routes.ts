@@ -137,6 +137,7 @@ function ownPathsIn(file: Section): OwnPath[] {
     ...pages.flatMap(({ path, setting }) =>
       pagePaths(path).map((each) => ({ path: each, setting })),
     ),
+    ...(file['tickets'] === 'on' ? [{ path: keyPaths.ticket, setting: ['tickets'] }] : []),
     ...(canRotate ? [{ path: keyPaths.rotate, setting: ['portal', 'rotate'] }] : []),
     ...(list(file['jwt']).length > 0 ? [{ path: resourcePath, setting: ['jwt'] }] : []),
   ]
