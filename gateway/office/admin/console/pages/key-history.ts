@@ -31,7 +31,7 @@ const lineColumns = [
   {
     name: 'Why',
     cell: (line: TimelineLine) => {
-      if (!('count' in line)) return line.sentence
+      if (!('count' in line)) return html`<div class="why">${line.sentence}</div>`
       const { limit, used } = line
       const why = reasonText(line)
       return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`
