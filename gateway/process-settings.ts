@@ -39,9 +39,9 @@ export function settingsFrom(
   const loaded = readConfig(file, environment)
   const { listen, admin, decide } = loaded.config
   const { host } = admin
-  if (tokens.length === 0 && !isLoopback(host)) {
+  if (tokens.length === 0 && !isLoopback(host) && !admin.trust) {
     throw new Error(
-      `admin.host is ${host}, which others can reach: set ADMIN_TOKEN, or take 127.0.0.1`,
+      `admin.host is ${host}, which others can reach: set ADMIN_TOKEN or admin.trust, or take 127.0.0.1`,
     )
   }
   /** The weaknesses of the tokens. */

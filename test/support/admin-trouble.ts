@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import type { Test } from 'tap'
-import { roles } from '../../gateway/office/operations/role.ts'
+import { roles } from '../../shared/role.ts'
 import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
 import {
   edits,

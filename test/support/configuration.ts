@@ -64,7 +64,7 @@ export const everySetting = [
   (redis, i) => `
 name: edge-1.eu_2:7
 listen: { host: "::1", port: 0, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: "HIGH:!aNULL" } }
-admin: { host: localhost, port: 9001, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 }, hosts: [ gateway.internal ], save: true }
+admin: { host: localhost, port: 9001, trust: { from: [ 10.0.0.5 ], header: X-User, roles: { sam: all } }, tls: { cert: CERT, key: PRIVATE, minVersion: 1.2, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 }, hosts: [ gateway.internal ], save: true }
 decide: { host: localhost, port: 9002, for: nginx, token: "\${TOKEN_OF_THE_PROXY}", tls: { cert: CERT, key: PRIVATE, minVersion: 1.3, ciphers: ECDHE-ECDSA-AES256-GCM-SHA384 } }
 store:
   file: some/where.db

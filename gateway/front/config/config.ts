@@ -1,3 +1,4 @@
+import type { Role } from '../../../shared/role.ts'
 import type { TlsBounds, TlsFiles } from '../../../shared/tls/files.ts'
 import type { CorsSettings } from '../http/cors.ts'
 import type { Deprecation } from './deprecations.ts'
@@ -145,7 +146,15 @@ export type Address = Readonly<{
  * The admin address, the host names that it accepts besides `localhost` and IP addresses, and whether operators may
  * read and save the configuration file there.
  */
-export type AdminAddress = Address & Readonly<{ hosts: readonly string[]; save: boolean }>
+export type AdminAddress = Address &
+  Readonly<{ hosts: readonly string[]; save: boolean; trust?: TrustSettings | undefined }>
+
+/** An authenticating proxy that says who operators are: its addresses, its header in lower case, and their roles by name; `*` is anybody. */
+export type TrustSettings = Readonly<{
+  from: readonly string[]
+  header: string
+  roles: ReadonlyMap<string, Role>
+}>
 
 /** The address at which a proxy asks whether requests may pass. */
 export type DecideSettings = Address &

@@ -33,8 +33,11 @@ export function llmsText(
     ...listed('## Limits', limitsIn(config)),
     '## Waiting',
     waiting,
-    ...ownPlace('Where a key stands', prefix, config.quotaPath),
-    ...ownPlace('What a key has used', prefix, config.usagePath),
+    ...[config.quotaPath, config.usagePath].flatMap((path) =>
+      path === undefined
+        ? []
+        : [`How a key stands: \`GET ${prefix}${path}\`, which costs nothing.`],
+    ),
     ...listed('## Deprecated', endsIn(config)),
   ]
     .join('\n\n')
@@ -47,10 +50,6 @@ const waiting = [
   '- `X-RateLimit-Remaining` is what is left in the tightest window, until `X-RateLimit-Reset` (a Unix second). Slow down before it is 0.',
   '- On 503, wait as `Retry-After` says. 401 and 403 don’t go away by waiting. 502 and 504 come from the API: repeat only what may be done twice.',
 ].join('\n')
-
-function ownPlace(what: string, prefix: string, path: string | undefined): string[] {
-  return path === undefined ? [] : [`${what}: \`GET ${prefix}${path}\`, which costs nothing.`]
-}
 
 function listed(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, lines.map((line) => `- ${line}`).join('\n')]

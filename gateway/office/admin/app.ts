@@ -15,6 +15,7 @@ import type { OfficeThread } from '../thread/office-thread.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, takeTexts } from './body.ts'
 import { addConsole } from './console.ts'
+import { namedOperator } from './named-operator.ts'
 import { sessionFinder } from './session-finder.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { EventStreams } from './events.ts'
@@ -84,7 +85,8 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   app.addHook('onClose', () => thread?.close())
   app.decorateRequest('admin', null)
   const sessions = new Sessions(() => secrets.tokens, clock)
-  addConsole(app, { gateway, secrets, sessions, clock })
+  const namedBy = namedOperator(() => gateway.config)
+  addConsole(app, { gateway, secrets, namedBy, sessions, clock })
 
   const sessionOf = sessionFinder({ sessions, config: () => gateway.config, clock })
   const guesses = new Guesses({
@@ -94,7 +96,7 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     limits: () => gateway.config.strangers,
   })
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, secrets, guesses, sessionOf)
+    requireToken(guarded, secrets, guesses, namedBy, sessionOf)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })

@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../../shared/clock.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { Type } from '../../../shared/schema.ts'
-import { PageFolder, pageHeaders, type PageFile } from '../../front/http/page-files.ts'
+import { PageFile, PageFolder, pageHeaders } from '../../front/http/page-files.ts'
 import type { OperatedGateway } from '../office.ts'
 import { jsonTypes, takeTexts } from './body.ts'
 import {
@@ -16,6 +16,7 @@ import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
 import { requireKnownQueries } from './query.ts'
 import { closed, missing } from './refusals.ts'
+import type { FindNamed } from './named-operator.ts'
 import { longestMs, sessionView, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
 import type { AdminSecrets } from './token.ts'
@@ -33,13 +34,15 @@ const closedPage = 'no-token.html'
 export type ConsoleOptions = Readonly<{
   gateway: OperatedGateway
   secrets: AdminSecrets
+  /** Finds the operator whom a trusted proxy names. */
+  namedBy: FindNamed
   sessions: Sessions
   clock: Clock
 }>
 
 /** Adds the console: its page, its files and its session. */
 export function addConsole(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway, secrets } = options
+  const { gateway } = options
   const hostFault = pageScreen(gateway.config.admin)
   void app.register((inner, _options, done) => {
     // In this scope and not by the path as it came: the router also finds a path with needless escapes.
@@ -50,7 +53,7 @@ export function addConsole(app: FastifyInstance, options: ConsoleOptions): void 
         done()
       })
       page.get('/console', (_request, reply) => reply.redirect('/console/', 308))
-      addFiles(page, secrets.tokens.length > 0)
+      addFiles(page, options)
       done()
     })
     void inner.register((session, _options, done) => {
@@ -62,13 +65,20 @@ export function addConsole(app: FastifyInstance, options: ConsoleOptions): void 
 }
 
 /** Adds a route for each file, so that no path can lead to another. */
-function addFiles(app: FastifyInstance, isOpen: boolean): void {
+function addFiles(app: FastifyInstance, { gateway, secrets, namedBy }: ConsoleOptions): void {
   pages ??= new PageFolder(folder)
-  const add = (path: string, file: PageFile): void =>
-    void app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
-  const page = pages.page(isOpen ? usualPage : closedPage)
-  if (page) add('', page)
-  if (isOpen) for (const [path, file] of pages.files) add(path, file)
+  const [usual, closed] = [pages.page(usualPage), pages.page(closedPage)]
+  if (!usual || !closed) return
+  // It asks for no token.
+  const named = new PageFile(usualPage, async () =>
+    Buffer.from((await usual.bytes()).toString().replace('<body>', '<body data-named>')),
+  )
+  const pageFor = ({ raw }: FastifyRequest): PageFile =>
+    namedBy(raw) ? named : secrets.tokens.length > 0 || gateway.config.admin.trust ? usual : closed
+  app.get('/console/', (request, reply) => pageFor(request).answer(request, reply))
+  for (const [path, file] of pages.files) {
+    app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
+  }
 }
 
 const signInBody = Type.Object(
@@ -77,7 +87,7 @@ const signInBody = Type.Object(
 )
 
 function addSession(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway, secrets, sessions, clock } = options
+  const { gateway, secrets, namedBy, sessions, clock } = options
   const url = '/console/session'
   const config: SessionFinderOptions['config'] = () => gateway.config
   const entryOf = sessionFinder({ sessions, config, clock })
@@ -85,7 +95,7 @@ function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   const signIns = new SignIns({ secrets, sessions, audit, log: app.log, clock, strangers })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     void reply.headers(privately)
-    if (secrets.tokens.length === 0) return done(closed())
+    if (secrets.tokens.length === 0 && !gateway.config.admin.trust) return done(closed())
     done(originFault(raw, browserOriginOf(raw, gateway.config.trustedProxies)))
   })
   requireKnownQueries(app)
@@ -101,6 +111,12 @@ function addSession(app: FastifyInstance, options: ConsoleOptions): void {
   })
 
   app.get(url, (request, reply) => {
+    const named = namedBy(request.raw)
+    if (named instanceof Refusal) throw named
+    if (named) {
+      request.admin = named
+      return reply.send(sessionView(named))
+    }
     const { session, headers } = entered(entryOf(request.raw))
     request.admin = session
     return reply.headers(headers).send(sessionView(session))

@@ -30,6 +30,12 @@ export function signedOut(): Refusal {
   return new Refusal('invalid_api_key', message, challenge('invalid_token'))
 }
 
+/** The refusal of a request in which a trusted proxy names nobody, or more than one. */
+export function misnamed(header: string, mostCharacters: number): Refusal {
+  const message = `${header} must be there once, and name an operator in at most ${mostCharacters} printable characters.`
+  return new Refusal('invalid_api_key', message, challenge())
+}
+
 function challenge(error?: string) {
   const why = error === undefined ? '' : `, error="${error}"`
   return {

@@ -1,26 +1,28 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Refusal } from '../../../shared/refusal.ts'
-import { allows, type Role } from '../operations/role.ts'
-import type { sessionFinder } from './session-finder.ts'
+import { allows, type Role } from '../../../shared/role.ts'
+import { privately, type sessionFinder } from './session-finder.ts'
 import type { Guesses } from './guesses.ts'
+import type { FindNamed } from './named-operator.ts'
 import { closed, invalid, missing } from './refusals.ts'
 import { holderOf, type AdminSecrets, type Operator } from './token.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The holder of the request's admin token, or of its session. */
+    /** The holder of the request's admin token or session, or whom a trusted proxy has named. */
     admin: Operator | null
   }
 }
 
 /**
- * Refuses requests without a valid token or session, before anything else of them is read. A valid one works from any
- * address, even from one that is over its limit of failed attempts.
+ * Refuses requests without a valid token or session that no trusted proxy names an operator for, before anything else of them is
+ * read. A valid token works from any address, even from one that is over its limit of failed attempts, and goes before all else.
  */
 export function requireToken(
   app: FastifyInstance,
   secrets: AdminSecrets,
   guesses: Guesses,
+  namedBy: FindNamed,
   sessionOf: ReturnType<typeof sessionFinder>,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -29,6 +31,13 @@ export function requireToken(
     const holder = holderOf(authorization, tokens)
     if (holder !== undefined) {
       request.admin = holder
+      return done()
+    }
+    const named = namedBy(request.raw)
+    if (named instanceof Refusal) return done(named)
+    if (named) {
+      request.admin = named
+      void reply.headers(privately)
       return done()
     }
     if (tokens.length === 0) return done(closed())

@@ -115,9 +115,9 @@ function sessionIn(cookie: string, { name, role, signatureOf }: Holder): Session
 
 type Signed = readonly [name: string, role: string, id: string, endsAtMs: number, seenAtMs: number]
 
-/** A session as its page is told of it. */
-export function sessionView({ name, role, endsAtMs }: Session) {
-  return { name, role, endsAt: new Date(endsAtMs).toISOString() }
+/** A session as its page is told of it. Whom a proxy names has none, and no end. */
+export function sessionView({ name, role, endsAtMs }: Operator) {
+  return { name, role, endsAt: endsAtMs === undefined ? null : new Date(endsAtMs).toISOString() }
 }
 
 export type SessionView = ReturnType<typeof sessionView>

@@ -1,7 +1,7 @@
 import { isSame } from '../../../shared/is-same.ts'
 import { nearest } from '../../../shared/near.ts'
 import { isLine } from '../../front/keys/settings.ts'
-import { roles, type Role } from '../operations/role.ts'
+import { roles, type Role } from '../../../shared/role.ts'
 
 /** An operator: its name for the audit, its role, and the time at which both end, if they do. */
 export type Operator = Readonly<{ name: string; role: Role; endsAtMs?: number }>

@@ -1,5 +1,5 @@
 import type { Config } from '../../front/config/config.ts'
-import { withoutCredentials } from '../config/credentials.ts'
+import { withoutFree } from '../config/free-settings.ts'
 import { changeOf } from '../config/diff.ts'
 import type { ConfigFile } from '../config/file.ts'
 import { configIn, type Loaded } from '../config/load.ts'
@@ -25,7 +25,7 @@ export type AppConfigOptions = Readonly<{
 /** The parts of a configuration that an app can't change, by the names of their sections. */
 const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   name: ({ name }) => name,
-  store: (config) => withoutCredentials(config).store,
+  store: (config) => withoutFree(config).store,
   keys: ({ keys }) => keys,
   routes: ({ routes }) => routes,
   quota: ({ quotaPath }) => quotaPath,

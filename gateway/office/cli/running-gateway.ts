@@ -5,7 +5,7 @@ import { AdminTokenFault, adminTokensFrom, type AdminTokens } from '../admin/tok
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { AdminAddress } from '../../front/config/config.ts'
 import type { Endpoint, Sent } from '../operations/context.ts'
-import { roles } from '../operations/role.ts'
+import { roles } from '../../../shared/role.ts'
 import { NoAnswer } from './no-answer.ts'
 import { WrongInput } from '../operations/operation.ts'
 

@@ -1,6 +1,6 @@
 import type { Change } from '../../front/records/audit-store.ts'
 import { nameOf } from './check.ts'
-import { isCredential } from './credentials.ts'
+import { changesFreely } from './free-settings.ts'
 import type { Path } from './mistake.ts'
 
 /** Sections that can't be changed while a gateway runs. */
@@ -45,7 +45,7 @@ export function differencesOf(
 }
 
 function needsRestart(path: Path): boolean {
-  return fixedSections.some((each) => each === path[0]) && !isCredential(path)
+  return fixedSections.some((each) => each === path[0]) && !changesFreely(path)
 }
 
 /** The lines of all settings of a shown configuration that are written in its file, by their places. */

@@ -14,6 +14,7 @@ import type {
   Route,
   SwapSettings,
   TraceSettings,
+  TrustSettings,
   UpstreamSettings,
 } from '../../front/config/config.ts'
 import { noUpstream } from '../../front/config/asking.ts'
@@ -37,7 +38,7 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
   return {
     name: file.name,
     listen,
-    admin: { ...admin, save: admin.save ?? savesByDefault(file) },
+    admin: { ...admin, save: admin.save ?? savesByDefault(file), trust: trustFrom(admin) },
     decide: decide && { ...decide, token: decide.token },
     store: {
       file: store.file,
@@ -75,6 +76,12 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     drainMs: duration(file.drain),
     shutdownMs: duration(file.shutdown),
   }
+}
+
+function trustFrom({ trust }: CompleteFile['admin']): TrustSettings | undefined {
+  if (!trust) return undefined
+  const { from, header, roles } = trust
+  return { from, header: header.toLowerCase(), roles: new Map(Object.entries(roles)) }
 }
 
 /** Whether operators may save the file unless it says so: where it is one gateway's own, and nobody asks from elsewhere. */

@@ -3,7 +3,7 @@ import type { FileState } from '../../front/fleet/own-member.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import { FileWatch } from '../../../shared/file-watch.ts'
 import { Refusal } from '../../../shared/refusal.ts'
-import { withoutCredentials } from './credentials.ts'
+import { withoutFree } from './free-settings.ts'
 import { fixedSections } from './diff.ts'
 import { ConfigError, refusedBy, type RefusedFile } from './config-error.ts'
 import { DeskOverdue, type AskDesk, type Candidate } from './desk.ts'
@@ -129,8 +129,8 @@ export class Reloader {
   /** Throws a `ConfigError` if a candidate changes what needs a restart. */
   async requireChangeable({ config, text }: Candidate): Promise<void> {
     const { desk, hindrances } = this.#options
-    const before = withoutCredentials(this.#inForce.config)
-    const after = withoutCredentials(config)
+    const before = withoutFree(this.#inForce.config)
+    const after = withoutFree(config)
     const changed = fixedSections.filter(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
     )

@@ -9,7 +9,7 @@ import type { Issuers } from '../../front/jwt/issuers.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import type { Desks } from './desks.ts'
 import type { Content } from './parameter.ts'
-import type { Role } from './role.ts'
+import type { Role } from '../../../shared/role.ts'
 
 /** A method and a path of the admin API. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /admin/${string}`

@@ -3,7 +3,7 @@ import type { Loaded } from '../config/load.ts'
 import type { Environment } from '../config/variables.ts'
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
 import type { Content, Given, Parameters } from './parameter.ts'
-import type { Role } from './role.ts'
+import type { Role } from '../../../shared/role.ts'
 import type { Written } from './written.ts'
 import { WrongInput } from '../wrong-input.ts'
 

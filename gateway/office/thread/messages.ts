@@ -3,7 +3,7 @@ import type { ConfigDeskOptions, DeskQuestion } from '../config/desk.ts'
 import type { AskedRefusals } from '../explain/stored-refusals.ts'
 import { contentFrom } from '../operations/content.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { Role } from '../operations/role.ts'
+import type { Role } from '../../../shared/role.ts'
 import type { Content, Parameters } from '../operations/parameter.ts'
 import type { SentError } from './sent-error.ts'
 

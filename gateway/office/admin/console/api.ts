@@ -113,9 +113,10 @@ export async function signIn(token: string): Promise<Session> {
   return session
 }
 
-/** The session of this tab, if one runs. */
+/** The session of this tab, if one runs, or the operator whom a proxy has named to the gateway. */
 export async function currentSession(): Promise<Session | undefined> {
-  if (sessionStorage.getItem(secretName) === null) return undefined
+  const isNamed = document.body.dataset['named'] !== undefined
+  if (!isNamed && sessionStorage.getItem(secretName) === null) return undefined
   try {
     return await get<Session>('/console/session')
   } catch (error) {

@@ -159,7 +159,12 @@ export function House({ session }: { session: Session }) {
         <div class="who">
           <span>${session.name} <span class="quiet">(${session.role}), times in UTC</span></span>
           <${Shortcuts} />
-          <button type="button" class="link" onClick=${() => void signOut()}>Sign out</button>
+          ${
+            session.endsAt !== null &&
+            html`<button type="button" class="link" onClick=${() => void signOut()}>
+              Sign out
+            </button>`
+          }
         </div>
       </header>
       <div>

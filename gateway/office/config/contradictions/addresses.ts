@@ -26,16 +26,29 @@ export function* addressRemarks(
   adminToken: boolean,
 ): Generator<Remark> {
   const callers = section(file['listen'])
-  const { host, port } = section(file['admin'])
+  const { host, port, trust } = section(file['admin'])
   if (callers['port'] === port && Number(port) > 0 && isOneHost(callers['host'], host)) {
     const isUsual = section(written['admin'])['port'] === undefined
     const [one, other] = isUsual ? ['listen', 'admin'] : ['admin', 'listen']
     const sentence = `must differ from ${other}.port, which is ${quote([other, 'port'])}`
     yield mistake([one, 'port'], sentence)
   }
-  if (typeof host === 'string' && !isLoopback(host) && !adminToken) {
-    const sentence = `is ${quote(['admin', 'host'])}, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set`
+  if (typeof host === 'string' && !isLoopback(host) && !adminToken && !trust) {
+    const sentence = `is ${quote(['admin', 'host'])}, which other machines can reach: the gateway starts only with ADMIN_TOKEN or admin.trust`
     yield warning(['admin', 'host'], sentence)
+  }
+}
+
+/** Who can name operators by a header: nobody should who runs on this machine. */
+export function* trustRemarks(file: Section, quote: Quote): Generator<Remark> {
+  const { from } = section(section(file['admin'])['trust'])
+  const at: Path = ['admin', 'trust', 'from']
+  yield* rangeRemarks(at, from, quote)
+  for (const [i, range] of list(from).entries()) {
+    const ranges = isRange(range) ? new Ranges([String(range)]) : undefined
+    if (!ranges?.has('127.0.0.1') && !ranges?.has('::1')) continue
+    const sentence = `has this machine's own address: every program on it can say that it is any operator, got "${quote([...at, i])}"`
+    yield warning([...at, i], sentence)
   }
 }
 

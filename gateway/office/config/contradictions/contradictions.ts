@@ -6,7 +6,7 @@ import type { ConfigDocument } from '../document.ts'
 import type { Mistake, Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { fileSchema } from '../schema.ts'
-import { addressRemarks, originRemarks, rangeRemarks } from './addresses.ts'
+import { addressRemarks, originRemarks, rangeRemarks, trustRemarks } from './addresses.ts'
 import { certificateRemarks, cipherRemarks, upstreamTlsRemarks } from './certificates.ts'
 import { answerCostRemarks } from './costs.ts'
 import { decideRemarks } from './decide.ts'
@@ -71,6 +71,7 @@ export function contradictionsIn(
   const soundEntries = areRoutesSound ? entries : undefined
   const remarks = [
     ...addressRemarks(file, written, quote, world.adminToken),
+    ...trustRemarks(file, quote),
     ...decideRemarks(file, written, quote),
     ...workerRemarks(file),
     ...planRemarks(written, Object.keys(fileSchema.properties)),

@@ -1,10 +1,11 @@
 import { askingProxies } from '../../../front/config/asking.ts'
 import { noticeWords } from '../../../front/records/notice-types.ts'
-import { Type } from '../../../../shared/schema.ts'
+import { roles } from '../../../../shared/role.ts'
+import { Type, withOptions } from '../../../../shared/schema.ts'
 import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
 import { optional, required, section } from './setting.ts'
 import { listeningTls, purposeOfListeningTls } from './tls.ts'
-import { port, share, spelled, text, yesOrNo } from './values.ts'
+import { headerName, port, share, spelled, text, yesOrNo } from './values.ts'
 
 const hostName = spelled(
   '^[\\w-]+(?:\\.[\\w-]+)*$',
@@ -27,10 +28,38 @@ const collector = Type.Refine(
   (value) => value === '' || isCollector(value),
 )
 
+/** Headers that everybody writes, or that say something else. */
+const notForNames = ['authorization', 'cookie', 'host', 'x-console-secret', 'x-forwarded-for']
+
+const trust = section({
+  from: required(
+    Type.Array(text, { minItems: 1, expected: 'a list of addresses or CIDR ranges' }),
+    'The addresses of the proxies, by their sockets. From elsewhere the header is nothing.',
+  ),
+  header: required(
+    Type.Refine(
+      withOptions(headerName, {
+        expected:
+          'the name of a header, such as X-Forwarded-User, but none of Authorization, Cookie, Host, X-Console-Secret and X-Forwarded-For',
+      }),
+      (name) => !notForNames.includes(name.toLowerCase()),
+    ),
+    'The header in which the proxy says who it is.',
+  ),
+  roles: required(
+    Type.Record(
+      Type.String(),
+      Type.Enum([...roles], { expected: roles.join(', ').replace(/, (?=\w+$)/, ' or ') }),
+      { expected: 'roles by name, such as { sam@example.com: all }' },
+    ),
+    "The roles of operators by name; '*' stands for all others.",
+  ),
+})
+
 export const admin = section({
   host: optional(
     text,
-    'The address to listen on for operators. If other machines can reach it, ADMIN_TOKEN is required.',
+    'The address to listen on for operators. If other machines can reach it, ADMIN_TOKEN or trust is required.',
     '127.0.0.1',
   ),
   port: optional(port, 'The port for operators; 0 is any free port.', 8081),
@@ -39,6 +68,10 @@ export const admin = section({
     Type.Array(hostName, { expected: 'a list of names without ports' }),
     'Host names that requests to the admin address may use besides localhost and IP addresses: those to the console always, all others while only this machine can reach it.',
     [],
+  ),
+  trust: optional(
+    trust,
+    'An authenticating proxy that says which operator a request is from. With it, ADMIN_TOKEN is needed nowhere.',
   ),
   save: optional(
     yesOrNo,
