@@ -57,6 +57,7 @@ function serve(
   admitted: (decision: Decision) => void = () => undefined,
 ): void {
   const { asker, terms, cost } = request
+  const askedAtMs = world.timeline.nowMs
   const decided = (decision: Decision): void => {
     if (!gateway.isAlive) return
     const { verdict, decidedBy, isUncounted = false } = decision
@@ -67,7 +68,9 @@ function serve(
     if (decidedBy === 'alone' && decision.bans) book.bans.earn(asker.id, decision.bannedUntilMs)
     world.look({ what: 'served', world, gateway, book, request, decision })
     if (verdict !== 'admitted') return
-    if (decision.place) underWay(world, gateway, request, decision.place, decidedBy === 'alone')
+    // A store that has lost writes since it was asked may have lost the place, too.
+    const isAlone = decidedBy === 'alone' || askedAtMs <= world.lostAtMs
+    if (decision.place) underWay(world, gateway, request, decision.place, isAlone)
     if (decidedBy === 'alone' && cost > 0 && !isUncounted)
       gateway.untold.owe(asker.quota, decision, cost)
     admitted(decision)
