@@ -4,7 +4,7 @@ import { Readable, type Duplex } from 'node:stream'
 import { Refusal } from '../../../shared/refusal.ts'
 import { becomesWebSocket } from '../../../shared/node/upgrade.ts'
 import { signatureHeader, signatureRefused } from '../../../shared/signature.ts'
-import { costHeader, toldCostOf } from '../limits/answer-cost.ts'
+import { costHeader, toldCostOf, type AnswerCost } from '../limits/answer-cost.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
 import type { RouteForwarding } from './forwarding.ts'
 import {
@@ -142,7 +142,8 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
       return this.#giveUp(body, unsigned(), why)
     }
     this.record.answerStatus = status
-    this.#beginCost(answer.headers)
+    const { answerCost } = this.forwarding.route
+    if (answerCost) this.#beginCost(answerCost, answer.headers)
     if (this.#drained) return
     const headers = headersForCaller(answer.headers, status, this.forwarding.via)
     if (headers instanceof Refusal) return this.#giveUp(body, headers, String(headers.cause))
@@ -201,9 +202,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     this.record.toldCost = toldCostOf(this.record.toldCost, trailers[costHeader])
   }
 
-  #beginCost(headers: IncomingHttpHeaders): void {
-    const { answerCost } = this.forwarding.route
-    if (!answerCost) return
+  #beginCost(answerCost: AnswerCost, headers: IncomingHttpHeaders): void {
     if (answerCost.inBody) this.record.bodyCost = new BodyCost(headers, answerCost.inBody)
     // The trailers of a short answer come first.
     else this.record.toldCost = toldCostOf(headers[costHeader], this.record.toldCost)

@@ -148,11 +148,14 @@ function stateOf(
   part: PartState | undefined,
 ): WindowState {
   const included = part || !decision.included ? Infinity : limitOf(decision.included, window)
+  const limit = limitOf(part?.part.limits ?? limits, window)
+  const used = part ? usedByPart(part, window) : usedBy(decision, window)
   return {
     window,
     part: part?.part,
-    limit: limitOf(part?.part.limits ?? limits, window),
-    remaining: remainingIn(window, decision, limits, part),
+    limit,
+    // A limit may have been lowered below the usage.
+    remaining: Math.max(0, limit - used),
     resetMs: endOf(part?.counters ?? decision.seen, window),
     ...(included < Infinity && {
       metered: { included, beyond: beyondBy(decision, window, included) },
@@ -162,19 +165,6 @@ function stateOf(
 
 function beyondBy(decision: Decision, window: Window, included: number): number {
   return Math.max(0, usedHere(decision, window) - included)
-}
-
-function remainingIn(
-  window: Window,
-  decision: Decision,
-  limits: Limits,
-  part: PartState | undefined,
-): number {
-  const limit = limitOf(part?.part.limits ?? limits, window)
-  if (limit === Infinity) return Infinity
-  const used = part ? usedByPart(part, window) : usedBy(decision, window)
-  // A limit may have been lowered below the usage.
-  return Math.max(0, limit - used)
 }
 
 /**

@@ -59,9 +59,14 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 
   t.test(`${store}, of all that use it at once one is let in`, async (t) => {
-    const first = await start(t, inStore())
+    const common = inStore()
+    const first = await start(t, common)
+    // Two gateways of one Redis.
+    const second = store === 'redis' ? await start(t, common) : first
     const { ticket } = await first.ticket()
-    const asked = Array.from({ length: 12 }, () => first.get(`/v1/x?ticket=${ticket}`))
+    const asked = Array.from({ length: 12 }, (_, i) =>
+      (i % 2 === 0 ? first : second).get(`/v1/x?ticket=${ticket}`),
+    )
     const statuses = (await Promise.all(asked)).map(({ status }) => status).sort()
     t.strictSame(statuses, [200, ...Array<number>(11).fill(401)])
   })
@@ -76,7 +81,7 @@ for (const store of ['embedded', 'redis'] as const) {
     t.equal(given.length, 100)
     t.match(await ask(), {
       status: 429,
-      headers: { 'retry-after': /^(?:60|5\d)$/ },
+      headers: { 'retry-after': /^(?:6[01]|5\d)$/ },
       text: /100 tickets are open/,
     })
     const [one] = given
