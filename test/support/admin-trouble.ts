@@ -164,7 +164,7 @@ export async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promi
     'counts_tallies',
     'audit',
     'counts_timeline',
-    'swaps',
+    'documents',
     'notices',
   ]
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)

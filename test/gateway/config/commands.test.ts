@@ -44,7 +44,7 @@ jwt:
     '4:21: warning: plans.pro.perMinute is never reached: perDay is 10000',
     '5:68: warning: plans.enterprise.paths[2] is covered by no route: /v1',
     '5:73: warning: plans.enterprise.paths[3] is covered by no route: /v3/x',
-    '7:16: warning: admin.host is 0.0.0.0, which other machines can reach: the gateway starts only if ADMIN_TOKEN is set',
+    '7:16: warning: admin.host is 0.0.0.0, which other machines can reach: the gateway starts only with ADMIN_TOKEN or admin.trust',
     '8:25: warning: strangers.perMinute is never reached: perDay is 1000',
     '9:16: warning: bans.grace is a minute or longer: a key that goes on after its minute is used up is never banned',
     "11:72: warning: upstreams.animals.forward.cookies is on: the backend gets all cookies that callers have for the gateway's host; the same go to plants",
