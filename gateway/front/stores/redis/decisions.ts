@@ -136,23 +136,24 @@ function settleOne(
   nowMs: number,
   banned: DecisionOptions['banned'],
 ): void {
-  if (answer === '' && next) return resolve(decisionOf(next, ask, nowMs))
   if (answer instanceof Error) return reject(unavailable(answer, hash))
-  if (typeof answer === 'string' && next && !answer.includes(',')) {
-    return resolve(decisionOf({ ...next, total: Number(answer) }, ask, nowMs))
-  }
-  const text = typeof answer === 'string' ? answer : ''
+  const text = typeof answer === 'string' ? answer : '?'
   const endOfPlaces = ask.place ? text.indexOf('#') : -1
-  const [numbers = '', outcome = '', points = '', ofParts = ''] = text
-    .slice(endOfPlaces + 1)
-    .split(';')
+  const told = text.slice(endOfPlaces + 1)
+  const placesIn = (verdict?: number) =>
+    ask.place && placesFrom(text.slice(0, endOfPlaces), ask, verdict === 3)
+  if (next && /^\d*$/.test(told)) {
+    const seen = told === '' ? next : { ...next, total: Number(told) }
+    return resolve(decisionOf(seen, ask, nowMs, { places: placesIn() }))
+  }
+  const [numbers = '', outcome = '', points = '', ofParts = ''] = told.split(';')
   const counters = countersFrom(numbers.split(',').map(Number))
   if (!counters) return reject(new Error('Redis gave no decision'))
   const [verdict, until = 0, strikes, bans] = outcome === '' ? [] : outcome.split(',').map(Number)
   const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
-  const places = ask.place && placesFrom(text.slice(0, endOfPlaces), ask, verdict === 3)
+  const places = placesIn(verdict)
   const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts, places })
   if (decision.bans) banned({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
   resolve(decision)
@@ -263,8 +264,8 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predicted | undefined {
   const needed = neededBy({ cost, least: ask.least })
   if (!seen || owed || needed === 0 || seen.bannedUntilMs > 0) return undefined
-  // A brief window has mostly ended by the next question; parts and places have texts of their own.
-  if (ask.parts || ask.place || (ask.countsBrief ?? countsBrief(limits))) return undefined
+  // A brief window has mostly ended by the next question; parts have texts of their own.
+  if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
   if (ask.atMs !== undefined) roll(next, ask.atMs, false)
   // Points of a day that ends are kept for the ledger, and its quota is kept for longer.

@@ -34,10 +34,12 @@
 --          an error: this hash is damaged
 
 --include time.lua
+--with-places --include rooms.lua
 local try = redis.pcall
 local answers, decide = { seconds .. ',' .. micros }, nil
 for i = 1, #KEYS do
   local hash, ask, answer, failure = KEYS[i], ARGV[i + 1], nil, nil
+  --with-places placesAsked = ARGV[#KEYS + i + 1]
   local stored = try('HGET', hash, 'c')
   if type(stored) == 'table' then
     failure = stored.err
@@ -74,9 +76,12 @@ for i = 1, #KEYS do
         end
       end
     end
+    --with-places if answer then rooms = roomsIn(hash) end
+    --with-places if answer and rooms.crowded then answer = nil end
     if answer then
       local written = try('HSET', hash, 'c', text)
       failure = type(written) == 'table' and written.err
+      --with-places if not failure then takePlaces(hash, rooms, true) end
     else
       if not decide then
         --include decide.lua
@@ -86,6 +91,7 @@ for i = 1, #KEYS do
       failure = not isDone and answer
     end
   end
+  --with-places if not failure then answer = textOfRooms(rooms) .. answer end
   if failure then
     local isOfOne = match(failure, 'WRONGTYPE') or match(failure, 'user_script:%d')
     -- An error that stops every write has stopped the first one: nothing is counted yet.
