@@ -282,7 +282,9 @@ t.test(
 
 t.test('every interface of a store is told, with the file that it is in', (t) => {
   const file = 'gateway/front/stores/stores.ts'
-  const imports = textOf(file).matchAll(/import type \{ (\w+) \} from '(\.\.\/(?!config)[a-z][^']+)'/g)
+  const imports = textOf(file).matchAll(
+    /import type \{ (\w+) \} from '(\.\.\/(?!config)[a-z][^']+)'/g,
+  )
   const told = table('gateway/front/stores/README.md', 'interface').map(([name, place]) => [
     name,
     /^\[`(.*)`\]\(\.\.\/\1\)$/.exec(place ?? '')?.[1],
