@@ -85,7 +85,7 @@ async function startPlace(t: Test): Promise<Place> {
       `swap: { to: [ "${next.url}" ], steps: [50], every: 1h, back: { after: 1000 } }`,
     more: `
 plans:
-  free: { perMinute: 2, perDay: 1000, shadow: { perMinute: 1 } }
+  free: { perMinute: 2, perDay: 1000, atOnce: 100, shadow: { perMinute: 1 } }
   pro: { perMinute: unlimited, perDay: unlimited, perMonth: { limit: 1000, beyond: meter, upTo: 200% } }
 bans: { strikes: 1, grace: 1ms }
 jwt: [ { issuer: https://login.example/, audience: a, keys: "${keySet.url}", plan: { claim: plan, is: { gold: free }, else: free } } ]

@@ -42,9 +42,7 @@ export const beginnings = {
         ...windows
           .filter((window) => mayLimit(limits, window))
           .map(({ name }): Labels => [plan, 'rate_limit_exceeded', name]),
-        ...(limits !== 'custom' && limits.atOnce !== undefined
-          ? [[plan, 'too_many_at_once', 'at_once']]
-          : []),
+        ...(hasPlaces(limits) ? [[plan, 'too_many_at_once', 'at_once']] : []),
         ...[...ofLimits, ...ofBackends, ...toAnybody].map((code): Labels => [plan, code]),
       ]),
     ]),
@@ -92,6 +90,18 @@ function byWindow(
 
 function mayLimit(limits: Limits | 'custom', window: Window): boolean {
   return window.isRequired || (limits !== 'custom' && isLimited(limits, window))
+}
+
+/** The plans that limit how many requests are under way, themselves or by an operation. */
+export function plansWithPlaces({ plans }: Config): string[] {
+  const some = [...plans.values()].filter(({ limits, operations = [] }) => {
+    return hasPlaces(limits) || operations.some((each) => hasPlaces(each.limits))
+  })
+  return some.map(({ name }) => name)
+}
+
+function hasPlaces(limits: Limits | 'custom'): boolean {
+  return limits !== 'custom' && limits.atOnce !== undefined
 }
 
 function bounded(all: readonly Labels[]): readonly Labels[] {

@@ -1,6 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
+import { plansWithPlaces } from './beginnings.ts'
 import { addRequests, addSpans } from './requests.ts'
 import { counter, gauge, histogram } from './series.ts'
 import { addUpstreams } from './upstreams.ts'
@@ -125,7 +126,8 @@ function addStores(registry: Registry, { front: { meters, quotas } }: OperatedGa
   })
 }
 
-function addFleet(registry: Registry, { front: { quotas, stores } }: OperatedGateway): void {
+function addFleet(registry: Registry, gateway: OperatedGateway): void {
+  const { quotas, stores } = gateway.front
   gauge(registry, 'tollgate_gateways', {
     help: 'Gateways that count in this store: a limit’s share of each while it is out of reach',
     aggregator: 'max',
@@ -136,7 +138,8 @@ function addFleet(registry: Registry, { front: { quotas, stores } }: OperatedGat
     labels: ['plan'],
     aggregator: 'sum',
     *read() {
-      for (const [plan, count] of quotas.placesByPlan()) yield [count, plan]
+      const none = plansWithPlaces(gateway.config).map((plan) => [plan, 0] as const)
+      for (const [plan, count] of new Map([...none, ...quotas.placesByPlan()])) yield [count, plan]
     },
   })
   gauge(registry, 'tollgate_configs_in_force', {
