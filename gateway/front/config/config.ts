@@ -160,7 +160,7 @@ export type TrustSettings = Readonly<{
 export type DecideSettings = Address &
   Readonly<{
     for: AskingProxy
-    /** What the proxy sends as `X-Decide-Token`; `undefined` where only this machine can ask. */
+    /** The text that the proxy sends as `X-Decide-Token`; `undefined` where only this machine can ask. */
     token: string | undefined
   }>
 

@@ -71,7 +71,7 @@ export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
   return headers
 }
 
-/** What a backend is told of a request's caller, names and values in turn: the gateway's own headers, and forwarded claims. */
+/** The headers that tell a backend of a request's caller, names and values in turn: the gateway's own, and forwarded claims. */
 export function callerHeaders({ caller }: RequestRecord, requestId: string) {
   const { id = '', plan = '', account, reference } = caller ?? {}
   const own = ['x-request-id', requestId, 'x-caller-id', id, 'x-caller-plan', plan]

@@ -4,6 +4,7 @@ import { WebSocket } from 'undici'
 import { startEcho } from '../../support/echo.ts'
 import { startGateway, startUpstream, type GatewayOptions } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
+import { bearer, jwtSection, signingKey, startKeyServer, tokenOf } from '../../support/jwt.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
@@ -168,4 +169,36 @@ t.test('a WebSocket begins with a ticket', async (t) => {
   const socket = await open()
   t.equal(upstream.seen[0]?.url, '/v1/echo')
   socket.close()
+})
+
+t.test('a stream that a JWT’s ticket began ends with the JWT', async (t) => {
+  const signing = signingKey('ES256')
+  const { url: keys } = await startKeyServer(t, [signing])
+  let passedMs = 0
+  const clock = () => Date.now() + passedMs
+  const { url, ticket, streams, call, upstream } = await start(t, { more: jwtSection(keys), clock })
+  const token = bearer(tokenOf(signing))
+  const given = await ticket(token)
+  const { body } = await fetch(`${url}/v1/stream?ticket=${given.ticket}`, { headers: events })
+  await until(() => streams.length === 1)
+  t.equal(upstream.seen[0]?.headers['x-caller-plan'], 'free')
+  passedMs = 3_700_000
+  await t.rejects(async () => {
+    for await (const piece of body ?? []) t.ok(piece)
+  })
+  t.equal((await call('POST', '/v1/ticket', undefined, token)).status, 401)
+})
+
+t.test('while the store is away nobody can say whether a ticket was used', async (t) => {
+  const own = await startRedis(t)
+  const store = `redis: "${own.url}", timeout: 300ms`
+  const { ticket, get, call, headers } = await start(t, { store })
+  const given = await ticket()
+  await own.kill()
+  t.match(await get(`/v1/x?ticket=${given.ticket}`), {
+    status: 503,
+    headers: { 'retry-after': '5' },
+  })
+  t.equal((await call('POST', '/v1/ticket', undefined, headers)).status, 503)
+  t.equal((await call('GET', '/v1/x', undefined, headers)).status, 200, 'keys go on')
 })

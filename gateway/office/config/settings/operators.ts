@@ -94,7 +94,7 @@ export const decide = section({
   ),
   token: optional(
     spelled('^[!-~]{16,}$', 'a text of at least 16 letters, digits and signs, without spaces'),
-    'What the proxy sends as X-Decide-Token; whoever sends another one gets no decision.',
+    'The text that the proxy sends as X-Decide-Token; with another one there is no decision.',
   ),
   tls: optional(listeningTls, purposeOfListeningTls),
 })
