@@ -15,6 +15,7 @@ import { lenienceOf } from '../../gateway/front/http/lenience.ts'
 import { PageFile } from '../../gateway/front/http/page-files.ts'
 import { pathFinder } from '../../gateway/front/http/path-finder.ts'
 import { patternTest, plainTarget, readingsOf } from '../../gateway/front/http/paths.ts'
+import { mayHaveTicket, ticketInQuery } from '../../gateway/front/http/ticket-in-query.ts'
 import { tokenSource } from '../../gateway/front/http/token-source.ts'
 import { rewriter } from '../../gateway/front/forwarding/rewrite.ts'
 import { Via } from '../../gateway/front/http/via.ts'
@@ -157,8 +158,11 @@ function reader(
   return { name, of: of.split(' '), longest, plain, read, around: bare, ...other }
 }
 
-/** V8 makes a class for each object with other names, which takes longer than all else of JSON. */
-const byNames = { most: 12 }
+/**
+ * Small members cost more than long texts, by the machine up to thirty times: V8 makes an object of each, and a class of those with
+ * other names. Of 64 KiB anything quadratic costs a thousand times as much.
+ */
+const byMembers = { most: 40 }
 
 /** All of them, with the most and the plainest that they read. */
 export const readers: readonly Reader[] = [
@@ -252,6 +256,15 @@ export const readers: readonly Reader[] = [
   }),
   reader('requestIdFrom', 'shared/request-id.ts', 128, 'order-66-', requestIdFrom),
   reader('wishFrom', `${front}/acts/wish.ts shared/units.ts`, ofHeaders, 'minute', wishFrom),
+  reader('ticketInQuery', `${http}/ticket-in-query.ts`, ofTarget, 'a=1&', ticketInQuery, {
+    around: [
+      ['/?ticket=', ''],
+      ['/?', '&ticket='],
+    ],
+  }),
+  reader('mayHaveTicket', `${http}/ticket-in-query.ts`, ofHeaders, 'text/html, ', (text) =>
+    mayHaveTicket(Object.assign(request({ accept: text }), { method: 'GET' })),
+  ),
   reader(
     'tokenSource',
     `${http}/token-source.ts`,
@@ -332,6 +345,7 @@ export const readers: readonly Reader[] = [
   ),
   reader('keysFrom', `${front}/jwt/key-set.ts`, most, `{${members}"z":1},`, refusable(keysFrom), {
     around: [['{"a":[', '1]}'], ...bare, ['{', '"z":1}'], ['{"keys":[', '{}]}']],
+    ...byMembers,
   }),
 
   // Answers of backends.
@@ -378,8 +392,13 @@ export const readers: readonly Reader[] = [
   ]),
   reader('secondsOf', 'shared/retry-after.ts', ofHeaders, '1', (text) => secondsOf(text, 0)),
   reader('isWellFormedCost', `${front}/limits/answer-cost.ts`, ofHeaders, '1', isWellFormedCost),
-  reader('spiffeFault', `${forwarding}/secured.ts`, most, 'URI:a, ', (text) =>
-    spiffeFault('spiffe://a/b', { subjectaltname: text }),
+  reader(
+    'spiffeFault',
+    `${forwarding}/secured.ts`,
+    most,
+    'URI:a, ',
+    (text) => spiffeFault('spiffe://a/b', { subjectaltname: text }),
+    byMembers,
   ),
   reader(
     'BodyCost of JSON',
@@ -395,7 +414,7 @@ export const readers: readonly Reader[] = [
         ['total_tokens', ''],
         ['{"total_tokens":"', '"}'],
       ],
-      ...byNames,
+      ...byMembers,
     },
   ),
   reader(
@@ -411,7 +430,7 @@ export const readers: readonly Reader[] = [
         ['data: ', 'total_tokens\n\n'],
         ['data: {"total_tokens":[', '1]}\n\n'],
       ],
-      ...byNames,
+      ...byMembers,
     },
   ),
   reader(
@@ -445,13 +464,14 @@ export const readers: readonly Reader[] = [
     refusable((text) => readSecret(bodyOf(text), signIn)),
     {
       around: [['{"token":"', '"}'], ...bare, ['{', '"z":1}'], ['{"token":[', '1]}']],
-      ...byNames,
+      ...byMembers,
     },
   ),
 
   // The animal store of the examples.
   reader('parseJsonObject', 'shared/json.ts', most, '[1,"a"],', refusable(parseJsonObject), {
     around: [['{"data":[', '1]}'], ...bare, ['{', '"z":1}'], ['{"a":"', '"}']],
+    ...byMembers,
   }),
 ]
 
@@ -460,16 +480,18 @@ export const others: Readonly<Record<string, string>> = {
   'what operators write in files, commands and environments': `
     ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts
     ${front}/forwarding/target-url.ts ${front}/guarded-routes.ts ${http}/key-header.ts ${http}/networks.ts
-    ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/own-document.ts
+    ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/llms.ts ${front}/portal/own-document.ts
     ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/origins.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
     ${front}/limits/limit-settings.ts ${front}/routes.ts ${front}/traces/spans-of.ts shared/serve.ts
-    shared/spans/collector.ts shared/spans/open.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,
+    shared/spans/collector.ts shared/spans/open.ts shared/secret-files.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,
   'what operators send after they were known':
     'gateway/office/admin/body.ts shared/schema-check.ts',
   'what the gateway has made itself': `
-    ${front}/server.ts ${http}/page-scripts.ts ${http}/strip-types.ts shared/commas.ts shared/csv-text.ts
+    ${front}/generation.ts ${http}/page-scripts.ts ${http}/strip-types.ts shared/commas.ts shared/csv-text.ts
     shared/pretty.ts shared/sqlite.ts`,
-  'ids, by one kind of characters from the first on': `${http}/request-ids.ts`,
-  'what stores hold': `${front}/keys/last-use-store.ts ${front}/limits/past-points.ts`,
-  'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts`,
+  'ids, by one kind of characters from the first on': `${http}/request-ids.ts ${front}/keys/tickets.ts`,
+  'one word, at the beginning': `${forwarding}/forwarded-request.ts`,
+  'what stores hold': `${front}/fleet/shared-fleet.ts ${front}/swaps/store.ts ${front}/keys/last-use-store.ts ${front}/limits/past-points.ts`,
+  'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts
+    gateway/office/admin/named-operator.ts`,
 }

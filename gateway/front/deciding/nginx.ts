@@ -48,8 +48,9 @@ function headersOf(status: number, body: string): Readonly<Record<string, string
 
 /** JSON as a header can have it: in ASCII, with its message cut if it is too long. */
 function inHeader(body: string): string {
-  const whole = escaped(body)
-  if (whole.length <= longestBody) return whole
+  // A long one isn't escaped whole: its message may be a text of callers.
+  const whole = body.length <= longestBody ? escaped(body) : undefined
+  if (whole !== undefined && whole.length <= longestBody) return whole
   const { code, message, status } = JSON.parse(body) as Readonly<Record<string, string>>
   const shorter = (length: number): string =>
     escaped(JSON.stringify({ code, message: `${message?.slice(0, length)}…`, status }))
