@@ -34,7 +34,8 @@ if (status !== 0) {
   process.stderr.write('The code does not compile.\n')
   process.exit(1)
 }
-await bundle('gateway', ['main', 'index', 'office/cli/main', 'office/thread/main'])
+const own = ['step', 'contracts/index']
+await bundle('gateway', ['main', 'index', 'office/cli/main', 'office/thread/main', ...own])
 await bundle('backend', ['main'])
 const types = join(target, 'gateway/index.d.ts')
 const declarations = readFileSync(types, 'utf8')

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import type { CountBatch, CountLine, Counts, Lines, Space } from '../front/shelves/counts.ts'
+import { promised, type Contract, type Promises } from './contract.ts'
 
 /** Views of one store without any counts, as two gateways have it. */
 export type TwoCounts = Readonly<{ first: Counts; second: Counts; close: () => Promise<void> }>
-
-export type CountsContract = Readonly<{
-  /** Declares a test, as node:test does. */
-  test: (name: string, run: () => Promise<void>) => unknown
-  /** Opens a store for one test. */
-  open: () => Promise<TwoCounts>
-}>
 
 const day = 86_400_000
 
@@ -44,21 +38,11 @@ const oddTexts = [
 ]
 
 /** The promises of a shelf of counts, for any technology. */
-export function countsContract({ test, open }: CountsContract): void {
-  const tried = (name: string, run: (counts: TwoCounts) => Promise<void>): void => {
-    void test(name, async () => {
-      const counts = await open()
-      try {
-        await run(counts)
-      } finally {
-        await counts.close()
-      }
-    })
-  }
-  for (const [name, run] of Object.entries(promises)) tried(name, run)
+export function countsContract(contract: Contract<TwoCounts>): void {
+  promised(contract, promises)
 }
 
-const promises: Readonly<Record<string, (counts: TwoCounts) => Promise<void>>> = {
+const promises: Promises<TwoCounts> = {
   'numbers are merged as the space says, each batch once': async ({ first, second }) => {
     const lines = (numbers: number[], at = now): CountLine[] => [
       { key: 'k', part: 'p', at, numbers },

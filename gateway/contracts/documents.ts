@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mostBytes, rememberedMs, type Documents } from '../front/shelves/documents.ts'
+import { promised, type Contract, type Promises } from './contract.ts'
 
 /** Views of one store without any documents, as two gateways have it, by a clock that a test moves. */
 export type TwoDocuments = Readonly<{
@@ -9,13 +10,6 @@ export type TwoDocuments = Readonly<{
   close: () => Promise<void>
 }>
 
-export type DocumentsContract = Readonly<{
-  /** Declares a test, as node:test does. */
-  test: (name: string, run: () => Promise<void>) => unknown
-  /** Opens a store for one test. */
-  open: () => Promise<TwoDocuments>
-}>
-
 const now = 1_900_000_000_000
 const keptMs = 10_000
 
@@ -23,21 +17,16 @@ const keptMs = 10_000
 const oddNames = ['a b', 'Zoë', '{a}:b', '}', '%25', '*?[d]', '__proto__', 'x\0y', '\n', '', '1']
 
 /** The promises of a shelf of documents, for any technology. */
-export function documentsContract({ test, open }: DocumentsContract): void {
-  for (const [name, run] of Object.entries(promises)) {
-    void test(name, async () => {
-      const documents = await open()
-      documents.setTime(now)
-      try {
-        await run(documents)
-      } finally {
-        await documents.close()
-      }
-    })
+export function documentsContract({ test, open }: Contract<TwoDocuments>): void {
+  const opened = async (): Promise<TwoDocuments> => {
+    const documents = await open()
+    documents.setTime(now)
+    return documents
   }
+  promised({ test, open: opened }, promises)
 }
 
-const promises: Readonly<Record<string, (documents: TwoDocuments) => Promise<void>>> = {
+const promises: Promises<TwoDocuments> = {
   'a document is read as it was put, by whoever asks': async ({ first, second }) => {
     assert.deepEqual(await first.list('f'), { nowMs: now, documents: [] })
     assert.equal(await first.get('f', 'a'), undefined)

@@ -36,6 +36,10 @@ export function redisMessages(connection: Connection, prefix: string): Messages 
       await answerOf(listener.subscribe(channelOf(channel)))
     },
 
-    close: () => subscriber?.disconnect(),
+    close() {
+      // What has come already is heard by nobody.
+      listeners.clear()
+      subscriber?.disconnect()
+    },
   }
 }

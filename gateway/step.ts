@@ -1,0 +1,2 @@
+/** Experimental until 1.1: what a store of an app's own needs beside its database. */
+export { quotasOn, step, type QuotaRow, type QuotaTable } from './front/stores/own/quotas.ts'
