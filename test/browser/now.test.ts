@@ -124,6 +124,10 @@ test('figures over their marks say so, routes that fail come first, and equal re
     /^\/v1\/\*\s+43\s+0 %\s+33 %\s+▲ over 20 %\s+[\d.]+\s+[\d.]/,
   ])
 
+  const failures = page.getByRole('region', { name: /^15 minutes, most first/ })
+  t.match(await failures.locator('tbody tr').allInnerTexts(), [
+    /^[\d:]+\s+The target http:\S+ of \S+ answered 500 itself.*\s+backend\s+4\s+500$/,
+  ])
   const refusals = page.getByRole('region', { name: /^The latest 21, grouped by key and reason/ })
   t.match(await refusals.locator('tbody tr').allInnerTexts(), [
     /^[\d:]+\s+backend\s+Acme\s+4\s+500 from the backend\s+\/v2\/\*$/,

@@ -2,7 +2,7 @@ import { metricBounds } from './histogram.ts'
 import type { RouteMeter } from './meters.ts'
 
 /** The minutes that are told, with the one that runs. */
-const toldMinutes = 15
+export const toldMinutes = 15
 
 /** The numbers of a route: the buckets of its durations, and behind them what was refused and what failed. */
 const refusedAt = metricBounds.length + 1

@@ -3,6 +3,7 @@ import { isWindowName } from '../../../shared/windows.ts'
 import type { RequestRecord } from '../request-record.ts'
 import { firstFailure, type Ended } from './ended.ts'
 import { LatestByRoute } from './latest-by-route.ts'
+import { failureSide } from './latest-failures.ts'
 import { LiveSums } from './live-sums.ts'
 import type { RouteMeter } from './meters.ts'
 import { outcomes, type LiveOutcome } from './sum-rows.ts'
@@ -67,9 +68,6 @@ export class LiveCounts {
   }
 }
 
-/** The refusals of requests that got no answer of a backend, beside those that found none healthy. */
-const backendless: ReadonlySet<string> = new Set(['bad_gateway', 'gateway_timeout'])
-
 /** The place of a request's outcome in `outcomes`. */
 function placeOf({ refusal, caller, stand }: RequestRecord): number {
   // Preflights, and callers that left before they were admitted.
@@ -79,5 +77,5 @@ function placeOf({ refusal, caller, stand }: RequestRecord): number {
   if (code === 'key_banned') return at.ban
   if (status === 401 || code === 'too_many_failed_attempts') return at.strangers
   if (status < firstFailure) return at.refused
-  return reason === 'none_healthy' || backendless.has(code) ? at.noBackend : at.failed
+  return failureSide(refusal) === 'noBackend' ? at.noBackend : at.failed
 }

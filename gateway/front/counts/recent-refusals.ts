@@ -1,4 +1,5 @@
 import { keptRefusal, type EndedBadly, type KeptRefusal } from './kept-refusal.ts'
+import { LatestFailures } from './latest-failures.ts'
 import { hashOf, KeptChunk } from './refusal-chunk.ts'
 import { chunksKept, chunkSize, keptRefusals, mostFound } from './refusal-store.ts'
 
@@ -6,6 +7,7 @@ import { chunksKept, chunkSize, keptRefusals, mostFound } from './refusal-store.
 export class RecentRefusals {
   /** By the place of each chunk among those that are kept. */
   readonly #chunks: KeptChunk[] = []
+  readonly failures = new LatestFailures()
   readonly #beganAtMs: number
   #latest = 0
 
@@ -34,7 +36,9 @@ export class RecentRefusals {
     const place = placeOf(this.#latest++)
     const chunk = (this.#chunks[place.chunk] ??= new KeptChunk())
     if (place.of === 0) chunk.clear()
-    chunk.add(keptRefusal(ended))
+    const answer = keptRefusal(ended)
+    chunk.add(answer)
+    this.failures.count(answer)
   }
 
   /** The latest answers with an id, the newest first. */

@@ -1,20 +1,22 @@
 import { checkerOf, readerOf, Type, type Static } from '../../../shared/schema.ts'
 import { isWindowName } from '../../../shared/windows.ts'
-import { whyOf } from '../explain/sentences.ts'
+import { sentenceOf, whyOf } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import type { KeptRefusal } from '../../front/counts/kept-refusal.ts'
 import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import type { Member, MemberConfig } from '../../front/fleet/store.ts'
 import type { LiveCounts } from '../../front/counts/live-counts.ts'
 import type { RefusedKey } from '../../front/counts/refused-keys.ts'
+import { failureSide, type LatestFailure } from '../../front/counts/latest-failures.ts'
 import { holderOf } from '../../front/counts/use.ts'
 import { numbersOfRow } from '../../front/counts/sum-rows.ts'
 
 /** The kind of the question for live figures. */
 export const liveKind = 'live'
 
-/** The most refused keys, routes and refusals that one gateway tells at a time. */
+/** The most refused keys, routes, causes of failures and refusals that one gateway tells at a time. */
 const mostKeys = 50
+const mostCauses = 50
 const mostRoutes = 50
 export const mostRefusals = 50
 
@@ -62,6 +64,14 @@ const route = Type.Object({
   ...{ route: text, refused: number, failed: number, times: Type.Array(number) },
 })
 
+/** The failed answers of the last 15 minutes for one cause; time, id and sentence are of the newest. */
+const failure = Type.Object({
+  side: Type.Enum(['gateway', 'noBackend', 'backend']),
+  ...{ upstream: text, reason: text, status: number, count: number },
+  ...{ last: text, id: text, sentence: text },
+})
+export type FailureFigures = Readonly<Static<typeof failure>>
+
 /** Each row begins with its number, and goes on with the columns of a `SumRows`. */
 const rows = Type.Array(
   Type.Array(number, { minItems: numbersOfRow + 1, maxItems: numbersOfRow + 1 }),
@@ -83,6 +93,7 @@ const figures = Type.Object({
   refusal: number,
   refusedKeys: Type.Array(refusedKey),
   routes: Type.Array(route),
+  failures: Type.Array(failure),
   targets: Type.Array(target),
   /** Whether the store could be asked last. */
   isReachable: flag,
@@ -126,6 +137,7 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
       refusal: recentRefusals.number,
       refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
       routes: [...byRoute.top(mostRoutes, Math.floor(nowMs / 1_000))],
+      failures: recentRefusals.failures.top(mostCauses, nowMs).map(failureView),
       targets: [...targets()],
       isReachable: isReachable(),
       config: config ? configView(config) : null,
@@ -161,6 +173,12 @@ function refusalView(refusal: KeptRefusal, gateway: string): LatestRefusal {
     ...holderOf(refusal),
     window: isWindowName(reason) ? reason : null,
   }
+}
+
+function failureView({ newest, count }: LatestFailure): FailureFigures {
+  const { upstream, status, id, atMs } = newest
+  const about = { side: failureSide(newest), upstream, reason: whyOf(newest), status }
+  return { ...about, count, last: new Date(atMs).toISOString(), id, sentence: sentenceOf(newest) }
 }
 
 function keyView({ caller, by, count }: RefusedKey): RefusedKeyFigures {

@@ -3,10 +3,17 @@ import { byTrouble, requestsOf, type RouteFigures } from '../../front/counts/lat
 import { byConfiguration } from '../../front/fleet/in-force.ts'
 import { keptMinutes, keptSeconds } from '../../front/counts/live-sums.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
-import type { Figures, RefusedKeyFigures, LatestRefusal, TargetFigures } from './figures.ts'
+import type {
+  FailureFigures,
+  Figures,
+  RefusedKeyFigures,
+  LatestRefusal,
+  TargetFigures,
+} from './figures.ts'
 
-/** The most refused keys, and the most routes, of a snapshot. */
+/** The most refused keys, routes, and causes of failures, of a snapshot. */
 const mostKeys = 20
+const mostCauses = 20
 const mostRoutes = 20
 
 /** The ranges of a snapshot's rows: the seconds of a row, and their number. */
@@ -32,6 +39,8 @@ export type Snapshot = Readonly<{
   incidents: ReturnType<typeof incidentsOf>
   /** Of the last 15 minutes. */
   routes: ReturnType<typeof routesOf>
+  /** Of the last 15 minutes, by cause. */
+  failures: readonly FailureFigures[]
   refusedKeys: readonly RefusedKeyFigures[]
   /** The newest at the end. */
   refusals: readonly LatestRefusal[]
@@ -54,6 +63,7 @@ export function presentOf(all: readonly Figures[]) {
     targets: targetsOf(all),
     incidents: incidentsOf(all),
     routes: routesOf(all),
+    failures: failuresOf(all),
     refusedKeys: keysOf(all),
   }
 }
@@ -107,6 +117,18 @@ function keysOf(all: readonly Figures[]): RefusedKeyFigures[] {
     byKey.set(name, { ...refusedKey, count: refusedKey.count + (byKey.get(name)?.count ?? 0) })
   }
   return [...byKey.values()].sort((a, b) => b.count - a.count).slice(0, mostKeys)
+}
+
+/** The failures of all gateways together, each cause once. */
+function failuresOf(all: readonly Figures[]): FailureFigures[] {
+  const byCause = new Map<string, FailureFigures>()
+  for (const failure of all.flatMap(({ failures }) => failures)) {
+    const name = [failure.upstream, failure.reason, failure.status].join(' ')
+    const sum = byCause.get(name)
+    const newest = sum && sum.last > failure.last ? sum : failure
+    byCause.set(name, { ...newest, count: failure.count + (sum?.count ?? 0) })
+  }
+  return [...byCause.values()].sort((a, b) => b.count - a.count).slice(0, mostCauses)
 }
 
 /** The requests of each route at all gateways together, those with the most failures first. */

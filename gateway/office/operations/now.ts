@@ -15,8 +15,8 @@ export const now = ofGateway({
   summary: 'Show the last minute of all gateways: requests, refusals, times, targets',
   details:
     'Asks the running gateway, which asks the others. Each gateway keeps the sums of its last 15 minutes and of its last ' +
-    'day. Routes are those of the last 15 minutes, with all durations; those that fail come first. The keys that were ' +
-    'refused most are those of the last minute.',
+    'day. Routes are those of the last 15 minutes, with all durations; those that fail come first. Failures are those of ' +
+    '15 minutes by cause. The keys that were refused most are those of the last minute.',
   parameters: {
     range: {
       kind: liveRange,
@@ -32,6 +32,7 @@ export const now = ofGateway({
       heading(snapshot),
       sums(snapshot),
       routes(snapshot),
+      failures(snapshot),
       targets(snapshot),
       refusedKeys(snapshot),
       ...troubles(snapshot).map((trouble) => printable(trouble)),
@@ -84,6 +85,19 @@ function routes({ routes }: Snapshot): string {
     timesText(times),
   ])
   return aligned([['ROUTE', 'REQUESTS IN 15 MINUTES', 'REFUSED', 'FAILED', 'P50, P99'], ...rows])
+}
+
+const sides = { gateway: 'gateway', noBackend: 'no backend', backend: 'backend' } as const
+
+function failures({ failures }: Snapshot): string {
+  if (failures.length === 0) return ''
+  const rows = failures.map(({ side, count, last, sentence }) => [
+    sides[side],
+    count,
+    timeText(Date.parse(last)),
+    sentence,
+  ])
+  return aligned([['FAILED BY', 'IN 15 MINUTES', 'LAST', 'WHY'], ...rows])
 }
 
 function targets({ targets }: Snapshot): string {

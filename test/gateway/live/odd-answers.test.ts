@@ -25,6 +25,12 @@ const plain = {
   ],
   refusedKeys: [{ key: 'k', name: 'K', plan: 'free', window: 'minute', count: 1 }],
   targets: [{ upstream: 'animals', target: 'http://a', healthy: true, sinceMs: 1, cause: '' }],
+  failures: [
+    {
+      ...{ side: 'backend', upstream: 'animals', reason: 'backend', status: 500, count: 1 },
+      ...{ last: '2026-06-15T12:00:00.000Z', id: 'r', sentence: 'It failed.' },
+    },
+  ],
   routes: [{ route: '/v1/*', refused: 0, failed: 0, times: [1] }],
   isReachable: true,
   config: { hash: 'abc', sharedHash: 'abc', refuses: null },
@@ -39,7 +45,7 @@ t.test('an answer with members of other types is left out, or makes a snapshot',
   if (!figuresFrom(plain) || !other) throw new Error('both are answers')
   const answers = odd.flatMap((value) => [
     ...Object.keys(plain).map((name) => ({ ...plain, [name]: value })),
-    ...(['refusals', 'refusedKeys', 'targets', 'routes'] as const).flatMap((list) =>
+    ...(['refusals', 'refusedKeys', 'targets', 'routes', 'failures'] as const).flatMap((list) =>
       Object.keys(plain[list][0] ?? {}).map((name) => ({
         ...plain,
         [list]: [{ ...plain[list][0], [name]: value }, ...plain[list]],

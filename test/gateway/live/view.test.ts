@@ -27,7 +27,7 @@ function viewOf(range: LiveRange, aheadMs: readonly number[]) {
       ...{ id, name: id, nowMs, second, refusals: [], refusal: 0, refusedKeys: [] },
       seconds: each.secondsAfter(known[id]?.second ?? second - seconds),
       minutes: minutes && !known[id] ? each.minutes() : [],
-      ...{ routes: [], targets: [], isReachable: true, config: null },
+      ...{ routes: [], failures: [], targets: [], isReachable: true, config: null },
     }
   }
   return {

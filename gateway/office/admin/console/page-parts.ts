@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { ApiError } from './api.ts'
 import { marks } from './charts/outcomes.ts'
-import { count } from '../../../front/http/page/format.ts'
+import { clock, count } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { time as timeOf } from '../../../front/http/page/time.ts'
 import { utc } from '../../../front/http/page/utc.ts'
@@ -83,6 +83,11 @@ export type Column<Row> = Readonly<{
 /** A link to the page of a key. */
 export function keyLink(id: string, name: string): Child {
   return html`<a href=${`#/keys/${id}`}>${name}</a>`
+}
+
+/** A link to the page of a request, by its time. */
+export function requestLink(id: string, iso: string): Child {
+  return html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(iso)}</a>`
 }
 
 /** A link to the page of an account. */

@@ -11,6 +11,7 @@ import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
 import { FirstSteps } from './first-steps.ts'
 import { strip, troublesOf } from './now-summary.ts'
+import { failuresOf } from './failures-now.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
 import { routesOf } from './routes-now.ts'
 import { SwapBanners } from './swap.ts'
@@ -80,7 +81,7 @@ function figures({ snapshot, rows }: Live, bans: Bans, range: LiveRange, plan?: 
         <${Latency} figures=${data} title="Backends’ time, ms" of="upstream" />
       </div>`
     }
-    ${routesOf(snapshot)}
+    ${failuresOf(snapshot)} ${routesOf(snapshot)}
     <div class="columns">
       <section>${refusedKeys(snapshot, plan)} ${bansOf(bans)} ${targets(snapshot)}</section>
       <section><${Refusals} refusals=${snapshot.refusals} plan=${plan} /></section>

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { clock, count } from '../../../../front/http/page/format.ts'
+import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { colourOf } from '../charts/scale.ts'
-import { keyLink, numeric, table, type Column } from '../page-parts.ts'
+import { keyLink, numeric, requestLink, table, type Column } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
@@ -92,33 +92,47 @@ export function Refusals({
   `
 }
 
-/** Refusals of one key for one reason. */
-type Alike = { name: string; newest: LatestRefusal; times: number; routes: Set<string> }
+/** Refusals of one key for one reason, or failures for one, whose keys are of no importance. */
+type Alike = {
+  name: string
+  newest: LatestRefusal
+  times: number
+  keys: Set<unknown>
+  routes: Set<string>
+}
 
 /** Puts equal refusals together, those with the newest first. */
 function alike(refusals: readonly LatestRefusal[]): Alike[] {
   const groups = new Map<string, Alike>()
   for (const newest of refusals.toReversed()) {
-    const name = [newest.key, newest.status, newest.code, reasonText(newest)].join(' ')
-    const group = groups.get(name) ?? { name, newest, times: 0, routes: new Set() }
+    const { key, status, code } = newest
+    const name = [status < 500 && key, status, code, reasonText(newest)].join(' ')
+    const seen = { keys: new Set(), routes: new Set<string>() }
+    const group = groups.get(name) ?? { name, newest, times: 0, ...seen }
     group.times++
+    group.keys.add(key)
     group.routes.add(newest.route)
     groups.set(name, group)
   }
   return [...groups.values()]
 }
 
+function andMore({ size }: ReadonlySet<unknown>): Child {
+  return size > 1 && ` and ${count(size - 1)} more`
+}
+
 const refusalColumns: readonly Column<Alike>[] = [
   {
     name: 'Newest',
-    cell: ({ newest: { id, time: at } }) =>
-      html`<a href=${`#/requests/${encodeURIComponent(id)}`}>${clock(at)}</a>`,
+    cell: ({ newest: { id, time: at } }) => requestLink(id, at),
   },
   { name: 'Why', cell: ({ newest }) => reasonText(newest) },
   {
     name: 'Key',
-    cell: ({ newest: { key, name } }) =>
+    cell: ({ newest: { key, name }, keys }) => [
       key === null ? html`<span class="quiet">none</span>` : keyLink(key, name ?? ''),
+      andMore(keys),
+    ],
   },
   numeric('Times', ({ times }) => count(times)),
   {
@@ -127,9 +141,6 @@ const refusalColumns: readonly Column<Alike>[] = [
   },
   {
     name: 'Route',
-    cell: ({ newest: { route }, routes: { size } }) => [
-      html`<code>${route}</code>`,
-      size > 1 && ` and ${size - 1} more`,
-    ],
+    cell: ({ newest: { route }, routes }) => [html`<code>${route}</code>`, andMore(routes)],
   },
 ]
