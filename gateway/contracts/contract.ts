@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+
 /** How a contract is run with a store. */
 export type Contract<Views> = Readonly<{
   /** Declares a test, as node:test does. */
@@ -36,4 +38,25 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
     if (performance.now() > endMs) throw new Error(`waited ${longestMs / 1_000} s for ${what}`)
     await new Promise((go) => setTimeout(go, 10))
   }
+}
+
+/** Holds that a value has what is wanted: members of objects, elements of lists, and texts that a pattern fits. */
+export function match(found: unknown, wanted: unknown, message?: string): void {
+  assert.deepEqual(partOf(found, wanted), wanted, message)
+}
+
+/** What of a value is compared; a text that fits counts as its pattern. */
+function partOf(found: unknown, wanted: unknown): unknown {
+  if (wanted instanceof RegExp) {
+    return typeof found === 'string' && wanted.test(found) ? wanted : found
+  }
+  if (typeof wanted !== 'object' || wanted === null) return found
+  if (Array.isArray(wanted)) {
+    return Array.isArray(found) ? found.map((each, i) => partOf(each, wanted[i])) : found
+  }
+  if (typeof found !== 'object' || found === null) return found
+  const members = new Map(Object.entries(found))
+  return Object.fromEntries(
+    Object.entries(wanted).map(([name, value]) => [name, partOf(members.get(name), value)]),
+  )
 }

@@ -11,12 +11,21 @@ import type { Test } from 'tap'
 import { QuotaLimiter } from '../../gateway/front/limits/limiter.ts'
 import { dayMs, hourMs, minuteMs } from '../../shared/windows.ts'
 import { until } from '../support/until.ts'
-import { limits, rules, start, type TriedStore } from './tried-quotas.ts'
+import {
+  limits,
+  rules,
+  start,
+  TriedStore,
+  type MovableQuotas,
+} from '../../gateway/contracts/tried-quotas.ts'
 
 /** The part of the contract of `QuotaStore` about limiters on it, as apps use them. */
-export function limiterContract(t: Test, tried: TriedStore): void {
+export function limiterContract(t: Test, open: () => Promise<MovableQuotas>): void {
+  const tried = new TriedStore()
   const { setTime, newName, ask } = tried
-  t.test('is a limiter of rate-limiter-flexible', async (t) => {
+  const test = (name: string, run: (t: Test) => Promise<void>): void =>
+    void t.test(name, (t) => tried.during(open, () => run(t)))
+  test('is a limiter of rate-limiter-flexible', async (t) => {
     setTime(start)
     const limiter = new QuotaLimiter(tried.store, {
       keyPrefix: `${newName()}:`,
@@ -64,7 +73,7 @@ export function limiterContract(t: Test, tried: TriedStore): void {
     t.match(await insured.consume('e', 2), { consumedPoints: 2 }, 'as insurance of another')
   })
 
-  t.test('as a limiter it answers as theirs do', async (t) => {
+  test('as a limiter it answers as theirs do', async (t) => {
     setTime(start)
     const perMinute = { limits: { perMinute: 5, perDay: Infinity } }
     const ours = new QuotaLimiter(tried.store, { keyPrefix: `${newName()}:`, ...perMinute })
@@ -133,7 +142,7 @@ export function limiterContract(t: Test, tried: TriedStore): void {
     t.strictSame(await free.get('a'), before, 'and nothing was counted')
   })
 
-  t.test('a limiter takes each window up to a day', async (t) => {
+  test('a limiter takes each window up to a day', async (t) => {
     const unlimited = { perMinute: Infinity, perDay: Infinity }
     setTime(start)
     for (const [name, lengthMs] of [
@@ -163,7 +172,7 @@ export function limiterContract(t: Test, tried: TriedStore): void {
     )
   })
 
-  t.test('what a limiter counts is no key’s and no account’s, whatever it is called', async (t) => {
+  test('what a limiter counts is no key’s and no account’s, whatever it is called', async (t) => {
     setTime(start)
     const victim = newName()
     const [key, account] = [`key:${victim}`, `account:${victim}`]

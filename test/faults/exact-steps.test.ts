@@ -1,4 +1,4 @@
-import { counted, numbersOf, withUsed } from '../support/counters.ts'
+import { counted, numbersOf, withUsed } from '../../gateway/contracts/counters.ts'
 import t, { type Test } from 'tap'
 import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'

@@ -4,7 +4,7 @@ import { remembered } from '../../gateway/front/limits/last-seen.ts'
 import { newQuota } from '../../gateway/front/limits/quota-state.ts'
 import { standing } from '../../gateway/front/limits/step.ts'
 import { dayWindow } from '../../shared/windows.ts'
-import { counted } from '../support/counters.ts'
+import { counted } from '../../gateway/contracts/counters.ts'
 
 t.test(
   'an earlier answer doesn’t lower what is known of a day whose month another one has begun',

@@ -8,13 +8,16 @@ import { RedisFormat } from '../../gateway/front/stores/redis/format.ts'
 import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
-import type { TwoViews } from '../contracts/keys.ts'
+import type { TwoKeys } from '../../gateway/contracts/keys.ts'
 import type { LastUseViews } from '../contracts/last-uses.ts'
 import type { LedgerViews } from '../contracts/ledger.ts'
-import type { MovableStore } from '../contracts/tried-quotas.ts'
+import type { MovableQuotas } from '../../gateway/contracts/tried-quotas.ts'
 import { until } from './until.ts'
 
 const timeoutMs = 2_000
+
+/** The number of stores that were opened under prefixes of their own. */
+let opened = 0
 
 /** A connection as a gateway has it, once names of all slots are answered: a new Cluster may still be settling. */
 export async function connectionTo(t: Test, settings: RedisSettings): Promise<Connection> {
@@ -38,35 +41,48 @@ export async function twoViews<Store>(
   return { first: open(first), second: open(second) }
 }
 
-/** Two views of the keys under a prefix. */
+/** Two views of the keys under a prefix; by default one that no others are under. */
 export async function keyViews(
   t: Test,
   settings: RedisSettings,
-  prefix = 'keys:',
-): Promise<TwoViews> {
-  return twoViews(t, settings, (connection) => {
+  prefix = `keys-${++opened}:`,
+): Promise<TwoKeys> {
+  const ends: (() => Promise<void>)[] = []
+  const views = await twoViews(t, settings, (connection) => {
     const format = new RedisFormat(connection, prefix)
     format.guard()
     const store = new RedisKeys({ connection, prefix, timeoutMs, format })
-    t.teardown(() => store.close())
+    ends.push(async () => {
+      await store.close()
+      connection.disconnect()
+    })
     return store
   })
+  const close = async (): Promise<void> => void (await Promise.all(ends.map((end) => end())))
+  t.teardown(close)
+  return { ...views, close }
 }
 
-/** Quotas by a clock that a test moves. */
-export async function movableQuotas(
-  t: Test,
-  settings: RedisSettings,
-  prefix = 'quotas:',
-): Promise<MovableStore> {
+/** Quotas by a clock that a test moves, without any at first. */
+export async function movableQuotas(t: Test, settings: RedisSettings): Promise<MovableQuotas> {
+  const prefix = `quotas-${++opened}:`
+  const ends: (() => Promise<void>)[] = []
   let now = 0
   const open = async () => {
     const connection = await connectionTo(t, settings)
     const store = redisQuotas({ connection, prefix, timeoutMs, testClock: () => now })
-    t.teardown(() => store.close())
+    ends.push(async () => {
+      await store.close()
+      connection.disconnect()
+    })
     return store
   }
-  return { store: await open(), setTime: (ms) => (now = ms), reopen: open }
+  return {
+    store: await open(),
+    setTime: (ms) => (now = ms),
+    reopen: open,
+    close: async () => void (await Promise.all(ends.map((end) => end()))),
+  }
 }
 
 /** Two views of the last uses under a prefix, by a clock that a test moves. */

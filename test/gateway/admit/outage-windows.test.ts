@@ -8,7 +8,7 @@ import type { QuotaStore } from '../../../gateway/front/limits/store.ts'
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { dayMs, hourMs, windowOf } from '../../../shared/windows.ts'
-import { withUsed } from '../../support/counters.ts'
+import { withUsed } from '../../../gateway/contracts/counters.ts'
 import { startRedis } from '../../support/redis.ts'
 import { connectionTo } from '../../support/redis-stores.ts'
 

@@ -1,4 +1,4 @@
-import { withUsed } from '../../support/counters.ts'
+import { withUsed } from '../../../gateway/contracts/counters.ts'
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { newKeyId, newToken } from '../../../gateway/front/keys/token.ts'

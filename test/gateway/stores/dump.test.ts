@@ -1,4 +1,4 @@
-import { withUsed } from '../../support/counters.ts'
+import { withUsed } from '../../../gateway/contracts/counters.ts'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

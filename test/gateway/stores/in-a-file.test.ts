@@ -41,8 +41,8 @@ keyStoreContract(t, name, async (t) => {
     new EmbeddedKeys(openGatewayFile(file)),
     new EmbeddedKeys(openGatewayFile(file)),
   ]
-  t.teardown(() => Promise.all([first.close(), second.close()]))
-  return { first, second }
+  const close = async () => void (await Promise.all([first.close(), second.close()]))
+  return { first, second, close }
 })
 
 quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
@@ -50,12 +50,11 @@ quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
   let now = 0
   const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
   let store = open()
-  t.teardown(() => store.close())
   const reopen = async () => {
     await store.close()
     return (store = open())
   }
-  return { store, setTime: (ms) => (now = ms), reopen }
+  return { store, setTime: (ms) => (now = ms), reopen, close: () => store.close() }
 })
 
 tallyStoreContract(t, name, async (t) => {

@@ -1,5 +1,5 @@
 import { scriptTime } from '../../../gateway/front/stores/redis/script-time.ts'
-import { withUsed } from '../../support/counters.ts'
+import { withUsed } from '../../../gateway/contracts/counters.ts'
 import { Redis } from 'ioredis'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,7 +1,7 @@
 import { newConduct } from '../../../gateway/front/limits/conduct.ts'
 import { newCounters, unanswered } from '../../../gateway/front/limits/counters.ts'
 import { textOf } from '../../../gateway/front/limits/counters-text.ts'
-import { counted, withUsed } from '../../support/counters.ts'
+import { counted, withUsed } from '../../../gateway/contracts/counters.ts'
 import { roll } from '../../../gateway/front/limits/counters.ts'
 import { join } from 'node:path'
 import t from 'tap'

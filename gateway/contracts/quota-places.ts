@@ -1,10 +1,11 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Test } from 'tap'
-import { capPart, operationPart } from '../../gateway/front/limits/parts.ts'
-import type { PlaceAsk } from '../../gateway/front/limits/places.ts'
-import type { Ask } from '../../gateway/front/limits/step.ts'
+import { capPart, operationPart } from '../front/limits/parts.ts'
+import type { PlaceAsk } from '../front/limits/places.ts'
+import type { Ask } from '../front/limits/step.ts'
 import { dayMs, minuteMs } from '../../shared/windows.ts'
-import { rules, start, type TriedStore } from './tried-quotas.ts'
+import { rules, start, type Declare, type TriedStore } from './tried-quotas.ts'
+import { match } from './contract.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
 
@@ -18,7 +19,7 @@ function held(count: number, part = ''): Pick<PlaceAsk, 'held'> {
 }
 
 /** The part of the contract of `QuotaStore` about requests under way. */
-export function placesContract(t: Test, tried: TriedStore, stories: number): void {
+export function placesContract(test: Declare, tried: TriedStore, stories: number): void {
   const { setTime, newName, ask } = tried
   const limits = { ...unlimited, atOnce: 2 }
   const seen = async (quota: string, more: Partial<Ask>) => {
@@ -26,114 +27,135 @@ export function placesContract(t: Test, tried: TriedStore, stories: number): voi
     return [verdict, ...(places ?? []).map(({ used }) => used)].join(' ')
   }
 
-  t.test('a request takes a place until its gateway tells that it is over', async (t) => {
+  test('a request takes a place until its gateway tells that it is over', async () => {
     const quota = newName()
     setTime(start)
-    t.equal(await seen(quota, { place: place('a', 1) }), 'admitted 1')
-    t.equal(await seen(quota, { place: place('b', 1) }), 'admitted 2')
+    assert.equal(await seen(quota, { place: place('a', 1) }), 'admitted 1')
+    assert.equal(await seen(quota, { place: place('b', 1) }), 'admitted 2')
     const full = await ask(quota, { limits, place: place('b', 2, { settled: 1, ...held(1) }) })
-    t.match(full, { verdict: 'crowded', dayUsed: 2, strikes: 0 }, 'and is counted in no window')
-    t.match(full.places, [{ limit: 2, used: 2, holders: ['a', 'b'] }])
-    t.match(await ask(quota, { limits: unlimited }), { verdict: 'admitted', places: undefined })
+    match(full, { verdict: 'crowded', dayUsed: 2, strikes: 0 }, 'and is counted in no window')
+    match(full.places, [{ limit: 2, used: 2, holders: ['a', 'b'] }])
+    match(await ask(quota, { limits: unlimited }), { verdict: 'admitted', places: undefined })
     const taken = (await tried.store.places(quota)).map(({ gateway, taken }) => [gateway, taken])
-    t.strictSame(taken.sort(), [
+    assert.deepEqual(taken.sort(), [
       ['a', 1],
       ['b', 1],
     ])
     await tried.store.tellPlaces([{ quota, told: place('a', 2, { settled: 1, ...held(0) }) }])
-    t.equal(await seen(quota, { place: place('b', 3, { settled: 2, ...held(1) }) }), 'admitted 2')
+    assert.equal(
+      await seen(quota, { place: place('b', 3, { settled: 2, ...held(1) }) }),
+      'admitted 2',
+    )
     const look = place('', 0, { isLook: true })
-    t.equal(await seen(quota, { cost: 0, place: look }), 'admitted 2', 'who looks takes none')
+    assert.equal(await seen(quota, { cost: 0, place: look }), 'admitted 2', 'who looks takes none')
   })
 
-  t.test('a message that is repeated or late changes nothing', async (t) => {
+  test('a message that is repeated or late changes nothing', async () => {
     const quota = newName()
     setTime(start)
     await ask(quota, { limits, place: place('a', 5) })
-    t.equal(await seen(quota, { place: place('a', 5) }), 'admitted 1', 'the same question again')
+    assert.equal(
+      await seen(quota, { place: place('a', 5) }),
+      'admitted 1',
+      'the same question again',
+    )
     await tried.store.tellPlaces([{ quota, told: place('a', 7, { settled: 6, ...held(1) }) }])
     await tried.store.tellPlaces([{ quota, told: place('a', 6, { settled: 5, ...held(0) }) }])
-    t.equal(await seen(quota, { place: place('b', 1) }), 'admitted 2', 'the later report stands')
+    assert.equal(
+      await seen(quota, { place: place('b', 1) }),
+      'admitted 2',
+      'the later report stands',
+    )
     await tried.store.tellPlaces([{ quota, told: place('a', 9, { settled: 8, ...held(0) }) }])
-    t.equal(await seen(quota, { place: place('a', 8) }), 'admitted 1', 'one that was given up')
-    t.equal(await seen(quota, { place: place('a', 10, { settled: 8 }) }), 'admitted 2')
+    assert.equal(await seen(quota, { place: place('a', 8) }), 'admitted 1', 'one that was given up')
+    assert.equal(await seen(quota, { place: place('a', 10, { settled: 8 }) }), 'admitted 2')
   })
 
-  t.test('questions that overtake their answers each take a place', async (t) => {
+  test('questions that overtake their answers each take a place', async () => {
     const quota = newName()
     setTime(start)
-    t.equal(await seen(quota, { place: place('a', 1) }), 'admitted 1')
-    t.equal(await seen(quota, { place: place('a', 2) }), 'admitted 2')
-    t.equal(await seen(quota, { place: place('a', 3) }), 'crowded 2')
-    t.equal(await seen(quota, { place: place('a', 4, { settled: 3, ...held(1) }) }), 'admitted 2')
+    assert.equal(await seen(quota, { place: place('a', 1) }), 'admitted 1')
+    assert.equal(await seen(quota, { place: place('a', 2) }), 'admitted 2')
+    assert.equal(await seen(quota, { place: place('a', 3) }), 'crowded 2')
+    assert.equal(
+      await seen(quota, { place: place('a', 4, { settled: 3, ...held(1) }) }),
+      'admitted 2',
+    )
   })
 
-  t.test('places of gateways that are gone are free, and theirs again if they wake', async (t) => {
+  test('places of gateways that are gone are free, and theirs again if they wake', async () => {
     const quota = newName()
     setTime(start)
     for (const number of [1, 2]) await ask(quota, { limits, place: place('a', number) })
-    t.equal(await seen(quota, { place: place('b', 1) }), 'crowded 2')
-    t.equal(await seen(quota, { place: place('b', 2, { gone: ['c', 'a'] }) }), 'admitted 1')
-    t.equal(await seen(quota, { place: place('b', 3, { gone: ['b'] }) }), 'admitted 2', 'itself')
+    assert.equal(await seen(quota, { place: place('b', 1) }), 'crowded 2')
+    assert.equal(await seen(quota, { place: place('b', 2, { gone: ['c', 'a'] }) }), 'admitted 1')
+    assert.equal(
+      await seen(quota, { place: place('b', 3, { gone: ['b'] }) }),
+      'admitted 2',
+      'itself',
+    )
     await tried.store.tellPlaces([{ quota, told: place('a', 3, { settled: 2, ...held(2) }) }])
-    t.match(await ask(quota, { limits, place: place('b', 4) }), {
+    match(await ask(quota, { limits, place: place('b', 4) }), {
       verdict: 'crowded',
       places: [{ used: 4 }],
     })
     await tried.store.freePlaces(quota)
-    t.strictSame(await tried.store.places(quota), [])
-    t.equal(await seen(quota, { place: place('b', 5, { settled: 4, ...held(1) }) }), 'admitted 2')
+    assert.deepEqual(await tried.store.places(quota), [])
+    assert.equal(
+      await seen(quota, { place: place('b', 5, { settled: 4, ...held(1) }) }),
+      'admitted 2',
+    )
   })
 
-  t.test('a request takes a place in each part that limits them, or in none', async (t) => {
+  test('a request takes a place in each part that limits them, or in none', async () => {
     const quota = newName()
     setTime(start)
     const operation = operationPart('exports', { ...unlimited, atOnce: 1 })
     const parts = [operation, capPart('k', 1, { ...unlimited, perDay: 9 })]
-    t.equal(await seen(quota, { parts, place: place('a', 1) }), 'admitted 1 1')
+    assert.equal(await seen(quota, { parts, place: place('a', 1) }), 'admitted 1 1')
     const full = await ask(quota, { limits, parts, place: place('a', 2) })
-    t.match(full, { verdict: 'crowded', parts: [{}, {}] })
-    t.match(full.places, [
+    match(full, { verdict: 'crowded', parts: [{}, {}] })
+    match(full.places, [
       { part: undefined, used: 1, holders: undefined },
       { part: operation, used: 1, holders: ['a'] },
     ])
-    t.equal(await seen(quota, { place: place('a', 3) }), 'admitted 2')
+    assert.equal(await seen(quota, { place: place('a', 3) }), 'admitted 2')
     await tried.store.tellPlaces([
       { quota, told: { ...place('a', 4), settled: 3, ...held(0, 'op:exports') } },
     ])
     const places = (await tried.store.places(quota)).map(({ part, taken }) => [part, taken])
-    t.strictSame(places, [['', 2]])
+    assert.deepEqual(places, [['', 2]])
   })
 
-  t.test('a ban and a full window are told before, and no refusal takes a place', async (t) => {
+  test('a ban and a full window are told before, and no refusal takes a place', async () => {
     const quota = newName()
     setTime(start)
     const minute = { perMinute: 1, perDay: 9, atOnce: 1 }
     const asked = (number: number) =>
       ask(quota, { limits: minute, bans: rules, place: place('a', number) })
-    t.match(await asked(1), { verdict: 'admitted' })
-    t.match(await asked(2), { verdict: 'refused', places: [{ used: 1 }] })
+    match(await asked(1), { verdict: 'admitted' })
+    match(await asked(2), { verdict: 'refused', places: [{ used: 1 }] })
     setTime(start + minuteMs)
-    t.match(await asked(3), { verdict: 'crowded', strikes: 0, places: [{ used: 1 }] })
+    match(await asked(3), { verdict: 'crowded', strikes: 0, places: [{ used: 1 }] })
     await tried.store.ban(quota, 'k', start + dayMs)
-    t.match(await asked(4), { verdict: 'banned', places: [{ used: 1 }] })
+    match(await asked(4), { verdict: 'banned', places: [{ used: 1 }] })
     await tried.store.lift(quota, 'k')
     await tried.store.tellPlaces([{ quota, told: { ...place('a', 5), settled: 4, ...held(0) } }])
-    t.match(await asked(6), { verdict: 'admitted', places: [{ used: 1 }] }, 'a lift frees none')
+    match(await asked(6), { verdict: 'admitted', places: [{ used: 1 }] }, 'a lift frees none')
   })
 
-  t.test('a request that costs nothing takes a place, too', async (t) => {
+  test('a request that costs nothing takes a place, too', async () => {
     const quota = newName()
     setTime(start)
-    t.equal(await seen(quota, { cost: 0, place: place('a', 1) }), 'admitted 1')
-    t.equal(await seen(quota, { cost: 0, place: place('a', 2) }), 'admitted 2')
-    t.match(await ask(quota, { limits, cost: 0, place: place('a', 3) }), {
+    assert.equal(await seen(quota, { cost: 0, place: place('a', 1) }), 'admitted 1')
+    assert.equal(await seen(quota, { cost: 0, place: place('a', 2) }), 'admitted 2')
+    match(await ask(quota, { limits, cost: 0, place: place('a', 3) }), {
       verdict: 'crowded',
       dayUsed: 0,
     })
   })
 
-  t.test('does what a model of places does', async (t) => {
+  test('does what a model of places does', async () => {
     let runs = 0
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
@@ -171,7 +193,6 @@ export function placesContract(t: Test, tried: TriedStore, stories: number): voi
       }),
       { numRuns: stories },
     )
-    t.pass(`${runs} stories`)
   })
 }
 

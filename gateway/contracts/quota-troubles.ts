@@ -1,23 +1,23 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Test } from 'tap'
-import type { Owed } from '../../gateway/front/limits/quota-state.ts'
-import type { Decision } from '../../gateway/front/limits/step.ts'
-import { numberOf, unanswered, usedIn } from '../../gateway/front/limits/counters.ts'
-import type { Limits } from '../../gateway/front/limits/limits.ts'
-import { usedBy } from '../../gateway/front/limits/step.ts'
+import type { Owed } from '../front/limits/quota-state.ts'
+import type { Decision } from '../front/limits/step.ts'
+import { numberOf, unanswered, usedIn } from '../front/limits/counters.ts'
+import type { Limits } from '../front/limits/limits.ts'
+import { usedBy } from '../front/limits/step.ts'
 import { dayMs, dayWindow, hourMs, windows } from '../../shared/windows.ts'
-import { counted } from '../support/counters.ts'
+import { counted } from './counters.ts'
 import { withoutSecond } from './quota-model.ts'
 import { TroublesModel } from './troubles-model.ts'
-import { start, type TriedStore } from './tried-quotas.ts'
+import { start, type Declare, type TriedStore } from './tried-quotas.ts'
 
 /**
  * The part of the contract of `QuotaStore` that holds it against a model while things go wrong: the clock is set back,
  * gateways know more than the store, tell it what they admitted without it, and estimate its time too early.
  */
-export function troublesContract(t: Test, tried: TriedStore, stories: number): void {
+export function troublesContract(test: Declare, tried: TriedStore, stories: number): void {
   const { setTime, newName, ask, usedOn } = tried
-  t.test('does what the model does, whatever goes wrong', async (t) => {
+  test('does what the model does, whatever goes wrong', async () => {
     let runs = 0
     await fc.assert(
       fc.asyncProperty(
@@ -76,7 +76,7 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
               model.adjust(happens.adjustment, admission, now)
               // The answer was late: a store elsewhere is asked again.
               if (happens.notes && !tried.store.isLocal) counters = await adjust()
-              t.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
+              assert.equal(usedIn(counters, dayWindow) - model.used('day'), 0)
             } else {
               const { cost, least, tells, earlyMs } = happens
               const limits = cost + least > 0 ? happens.limits : withoutSecond(happens.limits)
@@ -124,7 +124,6 @@ export function troublesContract(t: Test, tried: TriedStore, stories: number): v
       ),
       { numRuns: stories },
     )
-    t.pass(`${runs} stories`)
   })
 }
 

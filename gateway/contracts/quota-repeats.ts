@@ -1,15 +1,19 @@
-import type { Test } from 'tap'
-import { usedIn, type Counters } from '../../gateway/front/limits/counters.ts'
-import type { Numbered } from '../../gateway/front/limits/quota-state.ts'
+import assert from 'node:assert/strict'
+import { usedIn, type Counters } from '../front/limits/counters.ts'
+import type { Numbered } from '../front/limits/quota-state.ts'
 import { dayMs, dayWindow } from '../../shared/windows.ts'
-import { start, type TriedStore } from './tried-quotas.ts'
+import { start, type Declare, type TriedStore } from './tried-quotas.ts'
+import { match } from './contract.ts'
 
 const wide = { limits: { perMinute: 1_000, perDay: 1_000 } }
 
 /** The part of the contract of `QuotaStore` about adjustments that come twice. Stores in this process hear none twice. */
-export function repeatsContract(t: Test, tried: TriedStore): void {
-  if (tried.store.isLocal) return
+export function repeatsContract(test: Declare, tried: TriedStore): void {
   const { setTime, newName, ask } = tried
+  const repeated: Declare = (name, run) =>
+    test(name, async () => {
+      if (!tried.store.isLocal) await run()
+    })
 
   /** A quota of one point, and how it is adjusted by 10 more. */
   async function begin() {
@@ -25,16 +29,16 @@ export function repeatsContract(t: Test, tried: TriedStore): void {
     return { quota, adjust, used }
   }
 
-  t.test('an adjustment that comes twice is made once', async (t) => {
+  repeated('an adjustment that comes twice is made once', async () => {
     const { adjust, used } = await begin()
     await adjust(1)
-    t.match(await adjust(1), { total: 11 }, 'and answered')
-    t.equal(await used(), 11)
+    match(await adjust(1), { total: 11 }, 'and answered')
+    assert.equal(await used(), 11)
     await adjust(1, 1, 'other')
-    t.equal(await used(), 21, 'each gateway has numbers of its own')
+    assert.equal(await used(), 21, 'each gateway has numbers of its own')
   })
 
-  t.test('adjustments may overtake each other', async (t) => {
+  repeated('adjustments may overtake each other', async () => {
     const { adjust, used } = await begin()
     for (const [number, from] of [
       [3, 1],
@@ -48,31 +52,31 @@ export function repeatsContract(t: Test, tried: TriedStore): void {
     ] as const) {
       await adjust(number, from)
     }
-    t.equal(await used(), 41)
+    assert.equal(await used(), 41)
     await adjust(2, 1)
-    t.equal(await used(), 41, 'one that comes when its gateway has had its answer')
+    assert.equal(await used(), 41, 'one that comes when its gateway has had its answer')
   })
 
-  t.test('one that comes again brings lost writes back', async (t) => {
+  repeated('one that comes again brings lost writes back', async () => {
     const { quota, adjust } = await begin()
     await adjust(1)
     const { seen } = await ask(newName(), { ...wide, cost: 30 })
     const numbered = { by: 'one', number: 1, from: 1 }
     const admission = { counters: seen, seen, numbered }
     const again = await tried.store.adjust(quota, { points: 10, isAnswered: true }, admission)
-    t.equal(usedIn(again, dayWindow), 30, 'and its answer tells no less than was seen')
+    assert.equal(usedIn(again, dayWindow), 30, 'and its answer tells no less than was seen')
   })
 
-  t.test('a reset leaves them made', async (t) => {
+  repeated('a reset leaves them made', async () => {
     const { quota, adjust, used } = await begin()
     await adjust(1)
     await tried.store.reset(quota)
     await adjust(1)
-    t.equal(await used(), 0)
-    t.equal(await tried.pointsOf(quota, Math.floor(start / dayMs)), 11)
+    assert.equal(await used(), 0)
+    assert.equal(await tried.pointsOf(quota, Math.floor(start / dayMs)), 11)
   })
 
-  t.test('they are known for days, and gateways that are gone not for ever', async (t) => {
+  repeated('they are known for days, and gateways that are gone not for ever', async () => {
     const { quota, adjust } = await begin()
     await tried.store.setMonthFrom(quota, 5)
     const on = async (day: number) => {
@@ -85,11 +89,11 @@ export function repeatsContract(t: Test, tried: TriedStore): void {
     }
     await adjust(1, 1, 'gone')
     await adjust(1, 1, 'slow')
-    t.equal(await (await on(3))('slow', 2, 1), 11)
+    assert.equal(await (await on(3))('slow', 2, 1), 11)
     const then = await on(4)
-    t.equal(await then('new', 1, 1), 11)
-    t.equal(await then('slow', 1, 1), 11, 'slow is still known')
-    t.equal(await then('slow', 3, 1), 21)
-    t.equal(await then('gone', 1, 1), 31, 'gone is not')
+    assert.equal(await then('new', 1, 1), 11)
+    assert.equal(await then('slow', 1, 1), 11, 'slow is still known')
+    assert.equal(await then('slow', 3, 1), 21)
+    assert.equal(await then('gone', 1, 1), 31, 'gone is not')
   })
 }

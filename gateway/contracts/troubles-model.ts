@@ -1,8 +1,8 @@
-import type { Adjustment, Counters } from '../../gateway/front/limits/counters.ts'
-import type { Granted } from '../../gateway/front/limits/grants.ts'
-import { limitOf, type Limits } from '../../gateway/front/limits/limits.ts'
-import { countIn } from '../../gateway/front/limits/recount.ts'
-import type { Admission, Owed, Seen } from '../../gateway/front/limits/quota-state.ts'
+import type { Adjustment, Counters } from '../front/limits/counters.ts'
+import type { Granted } from '../front/limits/grants.ts'
+import { limitOf, type Limits } from '../front/limits/limits.ts'
+import { countIn } from '../front/limits/recount.ts'
+import type { Admission, Owed, Seen } from '../front/limits/quota-state.ts'
 import {
   byLimit,
   byWindow,

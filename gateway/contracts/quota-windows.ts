@@ -1,16 +1,17 @@
-import type { Test } from 'tap'
-import { unanswered } from '../../gateway/front/limits/counters.ts'
+import assert from 'node:assert/strict'
+import { unanswered } from '../front/limits/counters.ts'
 import { byWindow, dayMs, hourMs, minuteMs, windows } from '../../shared/windows.ts'
-import { numbersOf } from '../support/counters.ts'
-import { start, type TriedStore } from './tried-quotas.ts'
+import { numbersOf } from './counters.ts'
+import { start, type Declare, type TriedStore } from './tried-quotas.ts'
+import { match } from './contract.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
 
 /** The part of the contract of `QuotaStore` about long windows: what limits, grants and commands find in them. */
-export function longWindowsContract(t: Test, tried: TriedStore): void {
+export function longWindowsContract(test: Declare, tried: TriedStore): void {
   const { setTime, newName, ask } = tried
 
-  t.test('a limit that is added later counts what its window has used', async (t) => {
+  test('a limit that is added later counts what its window has used', async () => {
     const quota = newName()
     const first = Date.UTC(2026, 5, 1)
     for (const afterMs of [0, 3 * dayMs, 14 * dayMs, 14 * dayMs + hourMs]) {
@@ -18,24 +19,24 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       await ask(quota, { cost: 2, limits: unlimited })
     }
     const limited = { ...unlimited, perHour: 3, perMonth: 10 }
-    t.match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 2, monthUsed: 8 })
-    t.match(await ask(quota, { limits: limited, cost: 2 }), { verdict: 'refused' }, 'of the hour')
-    t.match(await ask(quota, { limits: limited }), { verdict: 'admitted', hourUsed: 3 })
+    match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 2, monthUsed: 8 })
+    match(await ask(quota, { limits: limited, cost: 2 }), { verdict: 'refused' }, 'of the hour')
+    match(await ask(quota, { limits: limited }), { verdict: 'admitted', hourUsed: 3 })
     setTime(first + 15 * dayMs)
-    t.match(await ask(quota, { limits: limited }), { verdict: 'admitted', monthUsed: 10 })
-    t.match(await ask(quota, { limits: limited }), { verdict: 'refused' }, 'of the month')
+    match(await ask(quota, { limits: limited }), { verdict: 'admitted', monthUsed: 10 })
+    match(await ask(quota, { limits: limited }), { verdict: 'refused' }, 'of the month')
     // Another plan.
-    t.match(await ask(quota, { limits: { perMinute: 1, perDay: 9 } }), { verdict: 'refused' })
-    t.match(await ask(quota, { limits: { ...unlimited, perMonth: 11 } }), { monthUsed: 11 })
+    match(await ask(quota, { limits: { perMinute: 1, perDay: 9 } }), { verdict: 'refused' })
+    match(await ask(quota, { limits: { ...unlimited, perMonth: 11 } }), { monthUsed: 11 })
     // A second is counted from the first question that limits it on.
     const brief = { ...unlimited, perSecond: 2 }
-    t.match(await ask(quota, { limits: brief, cost: 2 }), { verdict: 'admitted', secondUsed: 2 })
-    t.match(await ask(quota, { limits: brief }), { verdict: 'refused', secondUsed: 2 })
+    match(await ask(quota, { limits: brief, cost: 2 }), { verdict: 'admitted', secondUsed: 2 })
+    match(await ask(quota, { limits: brief }), { verdict: 'refused', secondUsed: 2 })
     await tried.reopen()
-    t.match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 4, monthUsed: 13 })
+    match(await ask(quota, { limits: limited, cost: 0 }), { hourUsed: 4, monthUsed: 13 })
   })
 
-  t.test('points come back to those long windows of an admission that still run', async (t) => {
+  test('points come back to those long windows of an admission that still run', async () => {
     for (const [afterMs, hourUsed, dayUsed, monthUsed] of [
       [minuteMs, 1, 1, 1],
       [hourMs, 0, 1, 1],
@@ -49,64 +50,61 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       await ask(quota, { cost: 0, limits: unlimited })
       await tried.store.adjust(quota, unanswered(2), { counters: seen })
       const back = await ask(quota, { cost: 0, limits: unlimited })
-      t.match(back, { hourUsed, dayUsed, monthUsed }, `${afterMs} ms later`)
-      t.equal(back.minuteUsed, 0)
+      match(back, { hourUsed, dayUsed, monthUsed }, `${afterMs} ms later`)
+      assert.equal(back.minuteUsed, 0)
     }
   })
 
-  t.test('what was granted to a month doesn’t come again in a later one', async (t) => {
+  test('what was granted to a month doesn’t come again in a later one', async () => {
     const quota = newName()
     setTime(Date.UTC(2027, 0, 10))
     await tried.store.setMonthFrom(quota, 15)
-    t.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
-    t.match(await ask(quota), { granted: { perMonth: 5 } })
+    assert.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
+    match(await ask(quota), { granted: { perMonth: 5 } })
     setTime(Date.UTC(2027, 0, 14, 23, 59, 59, 999))
-    t.match(await ask(quota), { granted: { perMonth: 5 } })
+    match(await ask(quota), { granted: { perMonth: 5 } })
     setTime(Date.UTC(2027, 1, 10))
-    t.equal((await ask(quota)).granted, undefined)
-    t.equal(await tried.store.grant(quota, { perHour: 1, by: 'a' }), true)
-    t.strictSame((await ask(quota)).granted, { perHour: 1 })
+    assert.equal((await ask(quota)).granted, undefined)
+    assert.equal(await tried.store.grant(quota, { perHour: 1, by: 'a' }), true)
+    assert.deepEqual((await ask(quota)).granted, { perHour: 1 })
   })
 
-  t.test(
-    'what was granted to a month comes back with it, if an operator moves it back',
-    async (t) => {
-      const quota = newName()
-      setTime(Date.UTC(2027, 0, 10))
-      t.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
-      setTime(Date.UTC(2027, 0, 20))
-      for (const [from, granted] of [
-        [15, undefined],
-        [1, { perMonth: 5 }],
-      ] as const) {
-        await tried.store.setMonthFrom(quota, from)
-        t.strictSame((await ask(quota)).granted, granted, `from ${from}`)
-      }
-    },
-  )
+  test('what was granted to a month comes back with it, if an operator moves it back', async () => {
+    const quota = newName()
+    setTime(Date.UTC(2027, 0, 10))
+    assert.equal(await tried.store.grant(quota, { perMonth: 5, by: 'a' }), true)
+    setTime(Date.UTC(2027, 0, 20))
+    for (const [from, granted] of [
+      [15, undefined],
+      [1, { perMonth: 5 }],
+    ] as const) {
+      await tried.store.setMonthFrom(quota, from)
+      assert.deepEqual((await ask(quota)).granted, granted, `from ${from}`)
+    }
+  })
 
-  t.test('a reset, a lost write and a report are the same for each window', async (t) => {
+  test('a reset, a lost write and a report are the same for each window', async () => {
     const quota = newName()
     setTime(start)
     const { seen } = await ask(quota, { cost: 4, limits: unlimited })
     const lost = newName()
     const all = { hourUsed: 5, dayUsed: 5, monthUsed: 5, minuteUsed: 5 }
-    t.match(await ask(lost, { limits: unlimited, seen }), all)
+    match(await ask(lost, { limits: unlimited, seen }), all)
     const owed = { ...seen, by: 'gateway', number: 1 }
     setTime(start + hourMs)
     const later = { minuteUsed: 1, hourUsed: 1, dayUsed: 9, monthUsed: 9 }
-    t.match(await ask(quota, { limits: unlimited, owed }), later, 'the hour is over')
+    match(await ask(quota, { limits: unlimited, owed }), later, 'the hour is over')
     setTime(start + dayMs)
     const report = { limits: unlimited, owed: { ...owed, number: 2 } }
-    t.match(await ask(quota, report), { hourUsed: 1, dayUsed: 1, monthUsed: 14 }, 'and the day')
+    match(await ask(quota, report), { hourUsed: 1, dayUsed: 1, monthUsed: 14 }, 'and the day')
     await tried.store.reset(quota)
     const none = { minuteUsed: 0, hourUsed: 0, dayUsed: 0, monthUsed: 0 }
-    t.match(await ask(quota, { limits: unlimited, cost: 0, seen }), none)
+    match(await ask(quota, { limits: unlimited, cost: 0, seen }), none)
     const late = { ...report, owed: { ...owed, number: 3 } }
-    t.match(await ask(quota, { ...late, cost: 0 }), none, 'a report of before a reset is void')
+    match(await ask(quota, { ...late, cost: 0 }), none, 'a report of before a reset is void')
   })
 
-  t.test('each window ends at its edge, and none before', async (t) => {
+  test('each window ends at its edge, and none before', async () => {
     const limits = { ...unlimited, perSecond: 99, perHour: 99, perMonth: 99 }
     const edges = {
       second: [Date.UTC(2028, 1, 28, 3, 4, 6)],
@@ -133,13 +131,17 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
           i <= lasts && (begins[window.name as 'week'] ?? true) ? 1 : 2,
         )
         const used = byWindow((window) => after[`${window.name}Used`])
-        t.strictSame(Object.values(used), expected, `${name} at ${new Date(edge).toISOString()}`)
-        t.not(numbersOf(before.seen)[name], numbersOf(after.seen)[name])
+        assert.deepEqual(
+          Object.values(used),
+          expected,
+          `${name} at ${new Date(edge).toISOString()}`,
+        )
+        assert.notEqual(numbersOf(before.seen)[name], numbersOf(after.seen)[name])
       }
     }
   })
 
-  t.test('a month begins on the day of the quota’s choice', async (t) => {
+  test('a month begins on the day of the quota’s choice', async () => {
     const limits = { ...unlimited, perMonth: 3 }
     for (const [from, edges] of [
       [28, ['2027-02-28', '2027-03-28', '2028-02-28', '2028-03-28']],
@@ -151,10 +153,10 @@ export function longWindowsContract(t: Test, tried: TriedStore): void {
       for (const edge of edges) {
         setTime(Date.parse(edge) - 1)
         await ask(quota, { limits })
-        t.match(await ask(quota, { limits, cost: 3 }), { verdict: 'refused' }, edge)
+        match(await ask(quota, { limits, cost: 3 }), { verdict: 'refused' }, edge)
         setTime(Date.parse(edge))
-        t.match(await ask(quota, { limits, cost: 3 }), { verdict: 'admitted', monthUsed: 3 }, edge)
-        t.match(await ask(quota, { limits }), { verdict: 'refused', monthUsed: 3 }, edge)
+        match(await ask(quota, { limits, cost: 3 }), { verdict: 'admitted', monthUsed: 3 }, edge)
+        match(await ask(quota, { limits }), { verdict: 'refused', monthUsed: 3 }, edge)
       }
     }
   })

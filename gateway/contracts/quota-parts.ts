@@ -1,14 +1,9 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Test } from 'tap'
-import type { Limits } from '../../gateway/front/limits/limits.ts'
-import {
-  capPart,
-  countersByPart,
-  operationPart,
-  usedByPart,
-} from '../../gateway/front/limits/parts.ts'
-import type { Decision } from '../../gateway/front/limits/step.ts'
-import { usedIn, unanswered } from '../../gateway/front/limits/counters.ts'
+import type { Limits } from '../front/limits/limits.ts'
+import { capPart, countersByPart, operationPart, usedByPart } from '../front/limits/parts.ts'
+import type { Decision } from '../front/limits/step.ts'
+import { usedIn, unanswered } from '../front/limits/counters.ts'
 import {
   byWindow,
   dayMs,
@@ -18,13 +13,14 @@ import {
   type WindowName,
 } from '../../shared/windows.ts'
 import { idAt } from './quota-model.ts'
-import { start, type TriedStore } from './tried-quotas.ts'
+import { start, type Declare, type TriedStore } from './tried-quotas.ts'
+import { match } from './contract.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
 const wide: Limits = { perMinute: 100, perDay: 1_000 }
 
 /** The part of the contract of `QuotaStore` about operations and caps: counters of the same step. */
-export function partsContract(t: Test, tried: TriedStore, stories: number): void {
+export function partsContract(test: Declare, tried: TriedStore, stories: number): void {
   const { setTime, newName, ask } = tried
   const exportsPart = operationPart('exports', { ...unlimited, perHour: 2, perDay: 3 })
   const used = (decision: Decision) =>
@@ -33,30 +29,30 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       return [hour, day]
     })
 
-  t.test('a part has limits of its own, and nothing is counted unless all have room', async (t) => {
+  test('a part has limits of its own, and nothing is counted unless all have room', async () => {
     const quota = newName()
     setTime(start)
     const more = { limits: wide, parts: [exportsPart] }
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
-    t.strictSame(used(await ask(quota, more)), [[1, 1]])
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
+    assert.deepEqual(used(await ask(quota, more)), [[1, 1]])
     await ask(quota, more)
     const refused = await ask(quota, more)
-    t.match(refused, { verdict: 'refused', dayUsed: 2 }, 'and the plan is charged nothing')
-    t.match(await ask(quota, { limits: wide }), { verdict: 'admitted', dayUsed: 3 })
-    t.match(await ask(quota, { ...more, limits: { perMinute: 3, perDay: 9 } }), {
+    match(refused, { verdict: 'refused', dayUsed: 2 }, 'and the plan is charged nothing')
+    match(await ask(quota, { limits: wide }), { verdict: 'admitted', dayUsed: 3 })
+    match(await ask(quota, { ...more, limits: { perMinute: 3, perDay: 9 } }), {
       verdict: 'refused',
     })
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[2, 2]], 'nor is the part')
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[2, 2]], 'nor is the part')
     setTime(start + hourMs)
-    t.match(await ask(quota, more), { verdict: 'admitted' })
-    t.match(await ask(quota, more), { verdict: 'refused' }, 'its day is full')
+    match(await ask(quota, more), { verdict: 'admitted' })
+    match(await ask(quota, more), { verdict: 'refused' }, 'its day is full')
     await tried.reopen()
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[1, 3]], 'a restart keeps it')
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[1, 3]], 'a restart keeps it')
     await tried.store.reset(quota)
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]], 'a reset empties it')
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]], 'a reset empties it')
   })
 
-  t.test('a report counts in the months of parts that have just begun', async (t) => {
+  test('a report counts in the months of parts that have just begun', async () => {
     const [quota, other] = [newName(), newName()]
     setTime(start)
     const more = { limits: wide, parts: [operationPart('all', unlimited)] }
@@ -66,13 +62,13 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
     const owed = { ...seen, parts: countersByPart(parts), by: 'one', number: 1 }
     await ask(quota, { limits: wide, cost: 0, owed })
     const after = await ask(quota, { ...more, cost: 0 })
-    t.strictSame(
+    assert.deepEqual(
       after.parts?.map(({ counters }) => usedIn(counters, windowOf('month'))),
       [2],
     )
   })
 
-  t.test('a part goes on with its week when a month begins', async (t) => {
+  test('a part goes on with its week when a month begins', async () => {
     // The first of July 2026 is a Wednesday.
     const july = Date.UTC(2026, 6, 1)
     const weekly = operationPart('exports', { ...unlimited, perWeek: 3 })
@@ -90,23 +86,23 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       const { verdict, parts } = await ask(quota, { limits: wide, parts: [weekly] })
       return [verdict, ...(parts ?? []).map((part) => usedByPart(part, windowOf('week')))]
     }
-    t.strictSame(await ofWeek(), ['admitted', 3])
-    t.strictSame(await ofWeek(), ['refused', 3])
+    assert.deepEqual(await ofWeek(), ['admitted', 3])
+    assert.deepEqual(await ofWeek(), ['refused', 3])
     setTime(july + 5 * dayMs)
-    t.strictSame(await ofWeek(), ['admitted', 1], 'on Monday')
+    assert.deepEqual(await ofWeek(), ['admitted', 1], 'on Monday')
   })
 
-  t.test('a report to a quota that has lost everything counts in its parts', async (t) => {
+  test('a report to a quota that has lost everything counts in its parts', async () => {
     setTime(start)
     const more = { limits: wide, parts: [exportsPart] }
     const { seen, parts } = await ask(newName(), { ...more, cost: 2 })
     const owed = { ...seen, parts: countersByPart(parts), by: 'one', number: 1 }
     const lost = newName()
     await ask(lost, { limits: wide, cost: 0, owed })
-    t.strictSame(used(await ask(lost, { ...more, cost: 0 })), [[2, 2]])
+    assert.deepEqual(used(await ask(lost, { ...more, cost: 0 })), [[2, 2]])
   })
 
-  t.test('what comes back to a quota comes back to its parts', async (t) => {
+  test('what comes back to a quota comes back to its parts', async () => {
     const quota = newName()
     setTime(start)
     const more = {
@@ -118,13 +114,13 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       counters: decision.seen,
       parts: countersByPart(decision.parts),
     })
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [
       [1, 1],
       [1, 1],
     ])
   })
 
-  t.test('what an answer has cost is counted in parts, too, but after a reset', async (t) => {
+  test('what an answer has cost is counted in parts, too, but after a reset', async () => {
     const quota = newName()
     setTime(start)
     const more = { limits: wide, parts: [exportsPart] }
@@ -136,40 +132,37 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       )
     const decision = await ask(quota, { ...more, cost: 1 })
     await settle(4)
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[5, 5]], 'also above its limit')
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[5, 5]], 'also above its limit')
     await settle(-4)
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[1, 1]])
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[1, 1]])
     await tried.store.reset(quota)
     await settle(4)
-    t.strictSame(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
+    assert.deepEqual(used(await ask(quota, { ...more, cost: 0 })), [[0, 0]])
   })
 
-  t.test(
-    'what a gateway has seen of parts, and admitted without the store, is counted',
-    async (t) => {
-      const quota = newName()
-      setTime(start)
-      const more = { limits: wide, parts: [exportsPart] }
-      const decision = await ask(quota, { ...more, cost: 2 })
-      const parts = countersByPart(decision.parts)
-      const seen = { ...decision.seen, parts }
-      const lost = newName()
-      t.match(await ask(lost, { ...more, seen }), { verdict: 'refused', dayUsed: 2 })
-      await tried.store.reset(quota)
-      t.match(await ask(quota, { ...more, seen }), { verdict: 'admitted' }, 'not of before a reset')
-      const late = newName()
-      await ask(late, { ...more, cost: 1 })
-      const owed = { ...decision.seen, parts, by: 'one', number: 1 }
-      const report = () => ask(late, { limits: wide, cost: 0, owed })
-      await report()
-      await report()
-      const after = await ask(late, { ...more, cost: 0 })
-      t.match(after, { dayUsed: 3 })
-      t.strictSame(used(after), [[3, 3]], 'once')
-    },
-  )
+  test('what a gateway has seen of parts, and admitted without the store, is counted', async () => {
+    const quota = newName()
+    setTime(start)
+    const more = { limits: wide, parts: [exportsPart] }
+    const decision = await ask(quota, { ...more, cost: 2 })
+    const parts = countersByPart(decision.parts)
+    const seen = { ...decision.seen, parts }
+    const lost = newName()
+    match(await ask(lost, { ...more, seen }), { verdict: 'refused', dayUsed: 2 })
+    await tried.store.reset(quota)
+    match(await ask(quota, { ...more, seen }), { verdict: 'admitted' }, 'not of before a reset')
+    const late = newName()
+    await ask(late, { ...more, cost: 1 })
+    const owed = { ...decision.seen, parts, by: 'one', number: 1 }
+    const report = () => ask(late, { limits: wide, cost: 0, owed })
+    await report()
+    await report()
+    const after = await ask(late, { ...more, cost: 0 })
+    match(after, { dayUsed: 3 })
+    assert.deepEqual(used(after), [[3, 3]], 'once')
+  })
 
-  t.test('parts do what a model does', async (t) => {
+  test('parts do what a model does', async () => {
     let runs = 0
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 50 }), async (events) => {
@@ -199,7 +192,6 @@ export function partsContract(t: Test, tried: TriedStore, stories: number): void
       }),
       { numRuns: stories },
     )
-    t.pass(`${runs} stories`)
   })
 }
 

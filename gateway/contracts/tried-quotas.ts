@@ -1,18 +1,22 @@
-import type { Limits } from '../../gateway/front/limits/limits.ts'
-import type { BanRules } from '../../gateway/front/limits/conduct.ts'
-import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
-import { withUsed, type Used } from '../support/counters.ts'
-import type { QuotaPoints } from '../../gateway/front/limits/past-points.ts'
-import type { QuotaStore } from '../../gateway/front/limits/store.ts'
+import type { Limits } from '../front/limits/limits.ts'
+import type { BanRules } from '../front/limits/conduct.ts'
+import type { Ask, Decision } from '../front/limits/step.ts'
+import { withUsed, type Used } from './counters.ts'
+import type { QuotaPoints } from '../front/limits/past-points.ts'
+import type { QuotaStore } from '../front/limits/store.ts'
 
-/** A store with a clock that tests move, and a way to forget all that is in its process's memory. */
-export type MovableStore = Readonly<{
+/** A store of quotas with a clock that tests move, and a way to forget all that is in its process's memory. */
+export type MovableQuotas = Readonly<{
   store: QuotaStore
   /** Sets the time of the store. */
   setTime: (ms: number) => void
   /** Restarts the gateway: opens the same store again. */
   reopen: () => Promise<QuotaStore>
+  close: () => Promise<void>
 }>
+
+/** Declares a test. */
+export type Declare = (name: string, run: () => Promise<void>) => void
 
 /** The noon at which each part of the contract begins. */
 export const start = Date.UTC(2026, 5, 15, 12, 0, 0)
@@ -31,21 +35,33 @@ export const rules: BanRules = {
 /** The limits of who asks without any of its own. */
 export const limits: Limits = { perMinute: 3, perDay: 5 }
 
-/** A store under test, as all parts of the contract use it. */
+/** The store under test, as all parts of the contract use it: each test has one of its own. */
 export class TriedStore {
-  store: QuotaStore
-  readonly setTime: (ms: number) => void
-  readonly #reopen: () => Promise<QuotaStore>
+  #opened: MovableQuotas | undefined
+  #store: QuotaStore | undefined
   #names = 0
+  #last: Promise<unknown> = Promise.resolve()
 
-  constructor({ store, setTime, reopen }: MovableStore) {
-    this.store = store
-    this.setTime = setTime
-    this.#reopen = reopen
+  get store(): QuotaStore {
+    if (!this.#store) throw new Error('only a test has a store')
+    return this.#store
   }
 
+  /** Runs a test with a store that it opens. One goes on when the one before is over. */
+  during(open: () => Promise<MovableQuotas>, run: () => Promise<void>): Promise<void> {
+    const turn = this.#last.then(async () => {
+      const opened = (this.#opened = await open())
+      this.#store = opened.store
+      await run().finally(() => opened.close())
+    })
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  readonly setTime = (ms: number): void => this.#opened?.setTime(ms)
+
   /** Goes on with the same store, opened again. */
-  readonly reopen = async (): Promise<void> => void (this.store = await this.#reopen())
+  readonly reopen = async (): Promise<void> => void (this.#store = await this.#opened?.reopen())
 
   /** The name of a quota that nobody has used. */
   readonly newName = (): string => `q${++this.#names}`

@@ -1,8 +1,8 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { Test } from 'tap'
-import { newCounters, unanswered } from '../../gateway/front/limits/counters.ts'
-import type { Limits } from '../../gateway/front/limits/limits.ts'
-import { usedBy, type Decision } from '../../gateway/front/limits/step.ts'
+import { newCounters, unanswered } from '../front/limits/counters.ts'
+import type { Limits } from '../front/limits/limits.ts'
+import { usedBy, type Decision } from '../front/limits/step.ts'
 import {
   byWindow,
   dayMs,
@@ -11,13 +11,14 @@ import {
   type Window,
   type WindowName,
 } from '../../shared/windows.ts'
-import { numbersOf } from '../support/counters.ts'
-import { rules, start, type TriedStore } from './tried-quotas.ts'
+import { numbersOf } from './counters.ts'
+import { rules, start, type Declare, type TriedStore } from './tried-quotas.ts'
+import { match } from './contract.ts'
 
 /** The part of the contract of `QuotaStore` that holds it against a model, in stories by chance. */
-export function modelContract(t: Test, tried: TriedStore, stories: number): void {
+export function modelContract(test: Declare, tried: TriedStore, stories: number): void {
   const { setTime, newName, ask, pointsOf } = tried
-  t.test('does what the model does, whatever happens', async (t) => {
+  test('does what the model does, whatever happens', async () => {
     let runs = 0
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
@@ -62,7 +63,7 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
             await tried.store.ban(quota, 'k', now + 7_000)
             Object.assign(model, { until: now + 7_000, strikes: 0, since: 0, refused: 0 })
           } else if (happens.what === 'grant') {
-            t.equal(await tried.store.grant(quota, { ...happens.points, by: 'a' }), true)
+            assert.equal(await tried.store.grant(quota, { ...happens.points, by: 'a' }), true)
             rollModel(model, now)
             const runs = (grant: ModelGrant) => grantedBy(model, grant, now).length > 0
             model.grants = [...model.grants.filter(runs), { atMs: now, ...happens.points }]
@@ -85,12 +86,11 @@ export function modelContract(t: Test, tried: TriedStore, stories: number): void
         // The oldest first; some may be of windows that have ended.
         const run = (grant: ModelGrant) => grantedBy(model, grant, now).length > 0
         const listed = (await tried.store.grants(quota)).filter(run)
-        t.match(listed, model.grants.filter(run))
-        t.equal(listed.length, model.grants.filter(run).length)
+        match(listed, model.grants.filter(run))
+        assert.equal(listed.length, model.grants.filter(run).length)
       }),
       { numRuns: stories },
     )
-    t.pass(`${runs} stories`)
   })
 }
 

@@ -1,7 +1,7 @@
-import { numberOf, type Counters } from '../../gateway/front/limits/counters.ts'
-import { countIn, recount } from '../../gateway/front/limits/recount.ts'
-import type { Seen } from '../../gateway/front/limits/quota-state.ts'
-import { usedBy, type Decision } from '../../gateway/front/limits/step.ts'
+import { numberOf, type Counters } from '../front/limits/counters.ts'
+import { countIn, recount } from '../front/limits/recount.ts'
+import type { Seen } from '../front/limits/quota-state.ts'
+import { usedBy, type Decision } from '../front/limits/step.ts'
 import { byWindow, type WindowName } from '../../shared/windows.ts'
 
 /** The points that each window of a decision has used, by names such as `minuteUsed`. */
