@@ -30,7 +30,10 @@ const [pageOfPlans, ...pagesBeside] = [
 ] as const
 /** The page that says what is promised, and by which test. */
 const pageOfPromises = 'config/exactness.md'
-const others = ['config/beside-others.md', 'config/plugin.md', '.github/SECURITY.md']
+const others = [
+  ...['config/beside-others.md', 'config/plugin.md', '.github/SECURITY.md', 'CONTRIBUTING.md'],
+  ...['backend', 'browsers', 'nginx', 'caddy'].map((name) => `config/guides/${name}.md`),
+]
 const pages = [pageOfPlans, ...pagesBeside, pageOfPromises, ...others, ...guides]
 
 async function helpOf(t: Test, file: string): Promise<string> {
