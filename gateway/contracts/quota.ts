@@ -7,6 +7,7 @@ import { bansContract } from './quota-bans.ts'
 import { modelContract } from './quota-model.ts'
 import { partsContract } from './quota-parts.ts'
 import { placesContract } from './quota-places.ts'
+import { purseContract } from './quota-purse.ts'
 import { repeatsContract } from './quota-repeats.ts'
 import { seenContract } from './quota-seen.ts'
 import { troublesContract } from './quota-troubles.ts'
@@ -31,6 +32,7 @@ export function quotasContract({
   troublesContract(declare, tried, stories)
   partsContract(declare, tried, stories)
   placesContract(declare, tried, stories)
+  purseContract(declare, tried, stories)
 }
 
 /** The part about the windows of a minute and a day, and what is granted and given back in them. */

@@ -47,7 +47,8 @@ export function sentAdmission(admission: Admission): Admission {
 
 function copyOfSeen(seen: Seen | undefined): Seen | undefined {
   if (!seen) return undefined
-  return { ...copyOf(seen), bannedUntilMs: seen.bannedUntilMs, parts: copiesOf(seen.parts) }
+  const { bannedUntilMs, parts, purse } = seen
+  return { ...copyOf(seen), bannedUntilMs, parts: copiesOf(parts), purse: purse && { ...purse } }
 }
 
 function copiesOf(parts: PartCounters | undefined): PartCounters | undefined {

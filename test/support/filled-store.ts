@@ -4,7 +4,8 @@ import type { Test } from 'tap'
 import type { RedisSettings, StoreSettings } from '../../gateway/front/config/config.ts'
 import type { QuotaDay } from '../../gateway/front/counts/peak-store.ts'
 import type { Ask } from '../../gateway/front/limits/step.ts'
-import { dayMs, dayWindow } from '../../shared/windows.ts'
+import { dayMs, dayWindow, windowOf } from '../../shared/windows.ts'
+import { noLimits } from '../../gateway/front/limits/limits.ts'
 import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
 import { openToRead } from '../../gateway/front/stores/dump/open.ts'
@@ -133,6 +134,11 @@ export async function filled(t: Test, settings: StoreSettings) {
   for (let i = 0; i < 8; i++) await decide('account:acme', ask(ofAccount))
   await sleep(5)
   for (let i = 0; i < 2; i++) await decide('account:acme', ask(ofAccount))
+  // One of its points is bought.
+  await stores.quota.topUp('account:acme', { id: 'first', points: 50, by: 'me', note: 'a "job"' })
+  const included = { ...noLimits, perDay: 1 }
+  const prepaid = { bans: undefined, limits: noLimits, included, prepaid: windowOf('day') }
+  await decide('account:acme', ask(ofAccount, prepaid))
   // Its points are past, for the ledger.
   await decide(`key:${expiring}`, ask(expiring, { cost: 2 }))
   await stores.quota.reset(`key:${expiring}`)

@@ -24,14 +24,21 @@ type Counted = Readonly<{
   used: readonly number[]
   cost: number
   included?: Included | undefined
+  purse?: Readonly<{ window: Window; room: number; took: number }> | undefined
 }>
 
 /** Of the points that a request has cost in the end, those beyond what is included, by the windows in which they are. */
 export function beyondOf(
-  { verdict, used, cost: admittedWith, included }: Counted,
+  { verdict, used, cost: admittedWith, included, purse }: Counted,
   cost: number,
 ): readonly Readonly<{ window: Window; points: number }>[] {
   if (!included || verdict !== 'admitted') return []
+  if (purse) {
+    const { window, room, took } = purse
+    const more = cost - admittedWith
+    const points = Math.max(0, took + (more < 0 ? more : Math.max(0, more - room)))
+    return points > 0 ? [{ window, points }] : []
+  }
   return limitedIn(included).flatMap(({ window, limit }) => {
     const points = Math.min(cost, (used[window.index] ?? 0) + cost - admittedWith - limit)
     return points > 0 ? [{ window, points }] : []
@@ -54,10 +61,15 @@ export function noteBeyond(
   points: number,
   included: Included | undefined,
 ): void {
-  const day = numberOf(counted, dayWindow)
   const beyond = points < 0 ? points : included ? laterBeyond(state, counted, points, included) : 0
-  if (beyond === 0 || (beyond < 0 && !state.beyond)) return
-  state.beyond = withPoints(state.beyond, day, beyond, numberOf(state, dayWindow))
+  noteBeyondPoints(state, counted, beyond)
+}
+
+/** Notes points beyond what was included, or takes some back. */
+export function noteBeyondPoints(state: Metered, counted: Counters, points: number): void {
+  if (points === 0 || (points < 0 && !state.beyond)) return
+  const [day, today] = [numberOf(counted, dayWindow), numberOf(state, dayWindow)]
+  state.beyond = withPoints(state.beyond, day, points, today)
 }
 
 /** Of points of windows that may have ended since. Where the count of a window is gone, the points before them tell. */

@@ -15,7 +15,10 @@ const mostParts = 100
 export type Asker = Readonly<{ id: string; quota: string }>
 
 /** The terms that decide. */
-export type DecisiveTerms = Pick<Ask, 'limits' | 'included' | 'least' | 'parts' | 'countsBrief'> &
+export type DecisiveTerms = Pick<
+  Ask,
+  'limits' | 'included' | 'prepaid' | 'least' | 'parts' | 'countsBrief'
+> &
   Readonly<{
     bans: BanRules | undefined
     /** Whether a limit of the caller, or of any of its parts, is for requests under way. */
@@ -30,6 +33,7 @@ type Refused = Readonly<{
   seen: Seen
   used: Decision['used']
   granted: Decision['granted']
+  purse: Decision['purse']
   nowMs: number
   parts: Map<string, RefusedPart>
 }>
@@ -67,7 +71,7 @@ export class CachedRefusals {
   /** The refusal for a full window; `undefined` as soon as the store's clock may be in the next one. */
   forFullWindow(
     { quota }: Asker,
-    { limits, included, bans, least, parts: asked }: DecisiveTerms,
+    { limits, included, prepaid, bans, least, parts: asked }: DecisiveTerms,
     cost: number,
     now: () => Now,
   ): Decision | undefined {
@@ -83,7 +87,9 @@ export class CachedRefusals {
     })
     // A part that isn't known may be what refuses for longest.
     if (asked && parts?.length !== asked.length) return undefined
-    const { seen, granted } = refused
+    const { seen, granted, purse } = refused
+    // Keys of one account may have several plans.
+    if (purse?.window !== prepaid) return undefined
     const full = longestFull(seen, parts, needed, limitsIn(refused, limits))
     if (!full || (bans && full.window.strikes)) return undefined
     if (nowMs + lagMs >= endOf(full.counters, full.window)) return undefined
@@ -92,13 +98,14 @@ export class CachedRefusals {
       least,
       parts,
       granted,
+      purse: purse && { ...purse, took: 0 },
       included: includedIn({ included }, granted),
     }
   }
 
   /** Caches a decision of the store, or of the offline limiter in its stead. */
   note({ id, quota }: Asker, { limits, bans }: DecisiveTerms, decision: Decision): void {
-    const { verdict, bannedUntilMs, seen, used, granted, nowMs, parts } = decision
+    const { verdict, bannedUntilMs, seen, used, granted, purse, nowMs, parts } = decision
     if (verdict === 'banned') this.#banEndsMs.set(id, bannedUntilMs)
     if (verdict !== 'refused') return
     const full = longestFull(seen, parts, neededBy(decision), limitsIn(decision, limits))
@@ -106,7 +113,7 @@ export class CachedRefusals {
     const before = this.#refused.get(quota)?.parts
     const known = before && before.size < mostParts ? before : new Map<string, RefusedPart>()
     for (const { part, counters } of parts ?? []) known.set(part.name, { counters, nowMs })
-    this.#refused.set(quota, { seen, used, granted, nowMs, parts: known })
+    this.#refused.set(quota, { seen, used, granted, purse, nowMs, parts: known })
   }
 
   /** A request of a quota has cost less than it was counted. */

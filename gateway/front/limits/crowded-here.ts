@@ -18,18 +18,27 @@ export function placed(places: OwnPlaces, decision: Decision, question: OpenQues
 export function crowdedHere(
   own: OwnPlaces,
   { quota, parts: limited }: Pick<OpenQuestion, 'quota' | 'parts'>,
-  { limits, parts: asked, least }: DecisiveTerms,
+  { limits, prepaid, parts: asked, least }: DecisiveTerms,
   cost: number,
   last: LastSeen | undefined,
   { nowMs, lagMs }: Now,
 ): Decision | undefined {
   const places = own.ownIn(quota, limited)
-  const seen = crowded(places) && last
+  // Whether a purse has points is the store's to say.
+  const seen = prepaid === undefined && crowded(places) && last
   if (!seen || !areRunning(seen, nowMs + lagMs)) return undefined
   const parts = asked?.map((part) => {
     return { part, counters: seen.parts?.get(part.name) ?? newCounters() }
   })
-  if (longestFull(seen, parts, neededBy({ cost, least }), limitsIn(seen, limits))) return undefined
+  if (
+    longestFull(
+      seen,
+      parts,
+      neededBy({ cost, least }),
+      limitsIn({ granted: seen.granted, used: [] }, limits),
+    )
+  )
+    return undefined
   return {
     ...{ verdict: 'crowded', nowMs, cost, strikes: 0, bannedUntilMs: 0, bans: false },
     ...{ seen, used: usedOf(seen), parts, places, granted: seen.granted, decidedBy: 'memory' },

@@ -1,6 +1,7 @@
 import { areLater, copyOf, overwrite, type Counters } from './counters.ts'
 import type { Granted } from './grants.ts'
-import type { Parts, PartState } from './parts.ts'
+import type { Parts } from './parts.ts'
+import { healPurse, takenPart, type Purse } from './purse.ts'
 import type { Decision } from './step.ts'
 
 /** The last counters of a quota. Bans are left out: they belong to keys, and a quota may be an account's. */
@@ -8,6 +9,7 @@ export type LastSeen = Counters & {
   bannedUntilMs: 0
   granted: Granted | undefined
   parts: Parts | undefined
+  purse?: Purse | undefined
 }
 
 /** The most parts of a quota that are remembered: an account may have many keys with caps. */
@@ -20,15 +22,29 @@ const mostParts = 1_000
  */
 export function remembered(
   last: LastSeen | undefined,
-  { seen, granted, parts }: Decision,
+  { seen, granted, parts, purse }: Decision,
 ): LastSeen {
   const present: LastSeen = last ?? { ...copyOf(seen), bannedUntilMs: 0, granted, parts: undefined }
   if (last && areLater(seen, last)) {
     takeOver(last, seen)
     last.granted = granted
   }
-  if (parts && seen.generation === present.generation) rememberParts(present, parts)
+  if (seen.generation === present.generation) {
+    for (const { part, counters } of parts ?? []) rememberPart(present, part.name, counters)
+  }
+  if (purse) rememberPurse(present, seen, purse, purse.taken)
   return present
+}
+
+/** Notes what a quota has bought. What was taken of it counts as its parts do. */
+export function rememberPurse(
+  last: LastSeen,
+  seen: Counters,
+  purse: Readonly<Purse>,
+  taken: Counters | undefined,
+): void {
+  healPurse(last, purse)
+  if (taken && seen.generation === last.generation) rememberPart(last, takenPart, taken)
 }
 
 /** Takes later counters over. Those of parts don't outlive a reset. */
@@ -37,13 +53,11 @@ export function takeOver(last: LastSeen, counters: Counters): void {
   overwrite(last, counters)
 }
 
-function rememberParts(last: LastSeen, states: readonly PartState[]): void {
+function rememberPart(last: LastSeen, name: string, counters: Counters): void {
   const parts =
     last.parts && last.parts.size <= mostParts ? last.parts : new Map<string, Counters>()
   last.parts = parts
-  for (const { part, counters } of states) {
-    const before = parts.get(part.name)
-    if (!before) parts.set(part.name, copyOf(counters))
-    else if (areLater(counters, before)) overwrite(before, counters)
-  }
+  const before = parts.get(name)
+  if (!before) parts.set(name, copyOf(counters))
+  else if (areLater(counters, before)) overwrite(before, counters)
 }

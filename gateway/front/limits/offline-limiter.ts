@@ -10,11 +10,13 @@ import {
   type Adjustment,
   type Counters,
 } from './counters.ts'
+import type { Included } from './beyond.ts'
 import { raised, type Granted } from './grants.ts'
 import { limitOf, noLimits, type Limits } from './limits.ts'
 import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
 import { adjust, newQuota, type Owed, type Seen } from './quota-state.ts'
+import { shareOfPurse, takenPart } from './purse.ts'
 import { includedIn, step, type Ask, type Decision } from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
@@ -59,19 +61,22 @@ export class OfflineLimiter {
     const { cost, limits } = asked
     let usage = this.#usageByQuota.get(quota)
     if (!usage) {
-      usage = new UnsettledUsage(last.seen, this.#reporter)
+      usage = new UnsettledUsage(last.seen, this.#reporter, last.gateways)
       this.#usageByQuota.set(quota, usage)
     }
     const denied = this.#mode === 'deny'
     const granted = grantedNow(last)
     const whole = granted ? raised(limits, granted) : limits
-    const share = this.#mode === 'local' ? shareOf(whole, usage.base, last) : whole
-    const parts = this.#mode === 'local' ? partShares(asked.parts, usage.base, last) : asked.parts
+    const isAlone = this.#mode === 'local'
+    const share = isAlone ? shareOf(whole, usage.base, last) : whole
+    const parts = isAlone ? partShares(asked.parts, usage.base, last) : asked.parts
     const ask = {
       ...asked,
       cost: denied ? 0 : cost,
       limits: share,
-      included: includedIn(asked, granted),
+      included: isAlone
+        ? includedShare(asked, granted, usage.base, last)
+        : includedIn(asked, granted),
       parts,
       seen: usage.base,
       owed: undefined,
@@ -148,12 +153,13 @@ class UnsettledUsage {
   #report: Owed | undefined
   #isReporting = false
 
-  constructor(base: Seen | undefined, reporter: Reporter) {
+  constructor(base: Seen | undefined, reporter: Reporter, gateways = 1) {
     // A copy: `Quotas` writes later answers into the same object.
     this.base = base && {
       ...copyOf(base),
       bannedUntilMs: base.bannedUntilMs,
       parts: copiesOf(base.parts),
+      purse: base.purse && shareOfPurse(base.purse, gateways),
     }
     this.#reporter = reporter
   }
@@ -163,15 +169,17 @@ class UnsettledUsage {
   }
 
   add(decision: Decision, cost: number): void {
-    this.#note(reportOf(decision, { points: cost, isAnswered: true }))
+    const bought = decision.purse?.took
+    this.#note(reportOf(decision, { points: cost, isAnswered: true }, bought))
   }
 
   adjust(decision: Decision, adjustment: Adjustment, isReported = true): void {
-    const { seen: counters, parts, included } = decision
+    const { seen: counters, parts, included, purse } = decision
     // It was admitted earlier: later windows that run go on.
     const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
-    adjust(this.state, adjustment, { counters, parts: countersByPart(parts), included }, nowMs)
-    if (isReported) this.#note(reportOf(decision, adjustment))
+    const admission = { counters, parts: countersByPart(parts), included, purse }
+    const bought = adjust(this.state, adjustment, admission, nowMs)
+    if (isReported) this.#note(reportOf(decision, adjustment, bought))
   }
 
   #note(more: Report): void {
@@ -206,11 +214,20 @@ class UnsettledUsage {
 /** Points of a day that the store hasn't heard of. */
 type Report = Counters & Pick<Owed, 'parts' | 'included'>
 
-function reportOf({ seen, parts, included }: Decision, adjustment: Adjustment): Report {
-  const ofParts = parts?.map(({ part, counters }) => {
-    return [part.name, pointsOf(counters, adjustment)] as const
-  })
-  return { ...pointsOf(seen, adjustment), parts: ofParts && new Map(ofParts), included }
+/** `bought`: how many of its points were bought ones. */
+function reportOf(decision: Decision, adjustment: Adjustment, bought = 0): Report {
+  const { seen, parts, included, purse } = decision
+  const ofParts = new Map<string, Counters>()
+  for (const { part, counters } of parts ?? []) {
+    ofParts.set(part.name, pointsOf(counters, adjustment))
+  }
+  if (purse) ofParts.set(takenPart, pointsOf(purse.taken, { ...adjustment, points: bought }))
+  return {
+    ...pointsOf(seen, adjustment),
+    parts: ofParts.size > 0 ? ofParts : undefined,
+    // What was bought lies beyond; the other points of a prepaid window are included.
+    included: purse ? undefined : included,
+  }
 }
 
 function sumOf(one: Report, other: Report): Report {
@@ -262,6 +279,25 @@ function grantedNow({ seen, granted, nowMs }: LastKnown): Granted | undefined {
 
 function runs(seen: Counters, window: Window, nowMs: number): boolean {
   return numberOf(seen, window) === numberAt(window, nowMs, seen.monthFrom)
+}
+
+/** The included points of a prepaid window that one gateway may take during an outage; of others all, because they refuse nothing. */
+function includedShare(
+  asked: Ask,
+  granted: Granted | undefined,
+  base: Seen | undefined,
+  last: LastKnown,
+): Included | undefined {
+  const included = includedIn(asked, granted)
+  const { prepaid } = asked
+  if (!included || !prepaid || last.gateways === 1) return included
+  const taken = base?.parts?.get(takenPart)
+  const used =
+    base && runs(base, prepaid, last.nowMs)
+      ? usedIn(base, prepaid) - (taken ? usedIn(taken, prepaid) : 0)
+      : 0
+  const left = Math.max(0, limitOf(included, prepaid) - used)
+  return { ...included, [prepaid.limit]: used + Math.ceil(left / last.gateways) }
 }
 
 /** The limits of one gateway during an outage: its part of what all gateways together had left. */

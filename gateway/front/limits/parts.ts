@@ -102,7 +102,7 @@ export function adjustParts(
 }
 
 /** The counters of a part, which begin if it has none, with the brief windows of others. */
-function runningPart(
+export function runningPart(
   state: { parts?: Parts | undefined; monthFrom: number },
   name: string,
   others: Counters,

@@ -12,6 +12,15 @@ import {
   type Counters,
 } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
+import {
+  adjustPurse,
+  healPurse,
+  healTaken,
+  settlePurse,
+  takenPart,
+  type Purse,
+  type PurseState,
+} from './purse.ts'
 import type { QuotaGrants } from './grants.ts'
 import type { Places } from './places.ts'
 import { adjustParts, settleParts, type PartCounters, type Parts } from './parts.ts'
@@ -30,6 +39,10 @@ export type QuotaState = Counters & {
   past?: PastPoints | undefined
   /** The points of each day that weren't included: of the present one, too. */
   beyond?: PastPoints | undefined
+  /** The points that were bought in advance; neither a reset nor a month's end empties it. */
+  purse?: Purse | undefined
+  /** The top-ups by line, only where a quota is dumped or loaded. */
+  topUps?: string | undefined
   /** The generation that the last reset began: bans and lifts begin generations, too, but leave the counts. */
   resetGeneration?: number | undefined
   /** The number of each gateway's last settled report, by gateway. */
@@ -39,7 +52,13 @@ export type QuotaState = Counters & {
 }
 
 /** The last counters that a gateway has seen. If the store has less, it has lost writes. */
-export type Seen = Readonly<Counters & { bannedUntilMs: number; parts?: PartCounters | undefined }>
+export type Seen = Readonly<
+  Counters & {
+    bannedUntilMs: number
+    parts?: PartCounters | undefined
+    purse?: Purse | undefined
+  }
+>
 
 /**
  * A gateway's report of the points that it admitted without the store, in the windows that ran, with those that couldn't
@@ -66,6 +85,8 @@ export type Admission = Readonly<{
   parts?: PartCounters | undefined
   seen?: Seen | undefined
   included?: Included | undefined
+  /** The purse after it, of a prepaid window. */
+  purse?: PurseState | undefined
   /** Stores in this process needn't look at it: nothing is repeated there. */
   numbered?: Numbered | undefined
 }>
@@ -76,17 +97,21 @@ export type Admission = Readonly<{
  */
 export type Numbered = Readonly<{ by: string; number: number; from: number }>
 
-/** Adjusts the windows of an admission that still run; of an ended day, the points that the ledger tells. */
+/**
+ * Adjusts the windows of an admission that still run; of an ended day, the points that the ledger tells. Gives how many of the
+ * points were bought ones.
+ */
 export function adjust(
   state: QuotaState,
   adjustment: Adjustment,
-  { counters: admission, parts, seen, included }: Admission,
+  { counters: admission, parts, seen, included, purse }: Admission,
   nowMs: number,
-): void {
+): number {
   // An admission of cost 0 may have begun windows that weren't kept.
   roll(state, nowMs)
   const healed = seen ? heal(state, seen, nowMs) : 0
-  if (healed > 0) noteBeyond(state, state, healed, included)
+  if (healed > 0 && !purse) noteBeyond(state, state, healed, included)
+  const bought = purse ? adjustPurse(state, adjustment, admission, purse, included, nowMs) : 0
   const before = usedIn(state, dayWindow)
   if (admission.generation >= (state.resetGeneration ?? 0)) {
     const seenParts = seen?.generation === state.generation ? seen.parts : undefined
@@ -94,7 +119,8 @@ export function adjust(
     adjustCounters(state, adjustment, admission)
   }
   leave(state, admission, adjustment.points - (usedIn(state, dayWindow) - before))
-  noteBeyond(state, admission, adjustment.points, included)
+  if (!purse) noteBeyond(state, admission, adjustment.points, included)
+  return bought
 }
 
 /** Empties all windows, because an operator has reset the quota. For the ledger its points stay. */
@@ -137,6 +163,7 @@ function forgetOver(parts: Parts, nowMs: number): void {
  * of the day that it had lost.
  */
 export function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = newConduct()): number {
+  if (seen.purse) healPurse(state, seen.purse)
   if (seen.generation < state.generation) return 0
   const before = usedIn(state, dayWindow)
   if (seen.generation > state.generation) {
@@ -147,6 +174,8 @@ export function heal(state: QuotaState, seen: Seen, nowMs: number, conduct = new
     conduct.bannedUntilMs = 0
   }
   takeLarger(state, seen)
+  const taken = seen.parts?.get(takenPart)
+  if (taken) healTaken(state, taken, nowMs)
   conduct.bannedUntilMs = Math.max(conduct.bannedUntilMs, seen.bannedUntilMs)
   return usedIn(state, dayWindow) - before
 }
@@ -163,5 +192,7 @@ export function settle(state: QuotaState, owed: Owed, nowMs: number): void {
   }
   const points = usedIn(owed, dayWindow)
   leave(state, owed, points - (usedIn(state, dayWindow) - before))
-  noteBeyond(state, owed, points, owed.included)
+  const taken = owed.parts?.get(takenPart)
+  if (taken) settlePurse(state, owed, taken)
+  else noteBeyond(state, owed, points, owed.included)
 }

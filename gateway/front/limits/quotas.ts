@@ -9,8 +9,9 @@ import { crowdedHere, fullAlone, placed } from './crowded-here.ts'
 import type { GoneOf } from './gone-gateways.ts'
 import { noLimits } from './limits.ts'
 import { OfflineLimiter, type LastKnown, type WhenUnreachable } from './offline-limiter.ts'
-import { remembered, takeOver, type LastSeen } from './last-seen.ts'
+import { remembered, rememberPurse, takeOver, type LastSeen } from './last-seen.ts'
 import { countersByPart } from './parts.ts'
+import { takenPart } from './purse.ts'
 import type { Numbered } from './quota-state.ts'
 import type { CacheSlot, Decision } from './step.ts'
 import { OwnPlaces } from './own-places.ts'
@@ -215,11 +216,13 @@ export class Quotas {
     { quota, decision, adjustment }: Adjusted,
     numbered?: Numbered,
   ): Promise<void> => {
-    const { seen: counters, parts, included } = decision
-    const seen = this.#seen.get(quota)
-    const admission = { counters, parts: countersByPart(parts), seen, included, numbered }
+    const { seen: counters, included, purse } = decision
+    const [parts, seen] = [countersByPart(decision.parts), this.#seen.get(quota)]
+    const admission = { counters, parts, seen, included, purse, numbered }
     const present = await this.#store.adjust(quota, adjustment, admission)
     if (seen && areLater(present, seen)) takeOver(seen, present)
+    if (seen && present.purse)
+      rememberPurse(seen, present, present.purse, present.parts?.get(takenPart))
     if (adjustment.points < 0) this.#cachedRefusals.hasRoom(quota)
   }
 
@@ -231,11 +234,14 @@ export class Quotas {
     limited?: readonly LimitedPart[],
   ): Decision | Promise<Decision> {
     const { id, quota } = asker
-    const { limits, included, bans, least, countsBrief, parts } = terms
+    const { limits, included, prepaid, bans, least, countsBrief, parts } = terms
     const question = limited && this.#places.begin(quota, limited)
     const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     try {
-      const ask = { key: id, cost, least, limits, included, parts, countsBrief, bans, slot, place }
+      const ask = {
+        ...{ key: id, cost, least, limits, included, prepaid, parts, countsBrief, bans },
+        ...{ slot, place },
+      }
       const decision = this.#store.decide(quota, ask)
       if (!this.isReachable) this.#setFailing('decision', undefined)
       if (!question) return decision
@@ -268,7 +274,7 @@ export class Quotas {
     const { id, quota } = asker
     const question = limited && this.#places.begin(quota, limited)
     const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
-    const { limits, included, bans, least, countsBrief, parts } = terms
+    const { limits, included, prepaid, bans, least, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
     const owed = usage?.nextReport()
@@ -276,8 +282,8 @@ export class Quotas {
     try {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
       const ask = {
-        ...{ key: id, cost, least, limits, included, parts, countsBrief, bans, seen, atMs, owed },
-        place,
+        ...{ key: id, cost, least, limits, included, prepaid, parts, countsBrief, bans },
+        ...{ seen, atMs, owed, place },
       }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()

@@ -1,9 +1,10 @@
 import { isBlank, newConduct, refuse, rulesFor, type BanRules, type Conduct } from './conduct.ts'
-import { copyOf, endOf, fullWindow, usedOf, type Counters } from './counters.ts'
+import { copyOf, endOf, fullWindow, usedIn, usedOf, type Counters } from './counters.ts'
 import { noteBeyond, type Included } from './beyond.ts'
 import { grantedIn, raised, type Granted } from './grants.ts'
-import { countsBrief, type Limits } from './limits.ts'
+import { countsBrief, noLimits, type Limits } from './limits.ts'
 import type { Place } from './place.ts'
+import { limitWith, purseState, takeBought, takenPart, type PurseState } from './purse.ts'
 import { healParts, partAt, type Part, type PartState } from './parts.ts'
 import {
   crowded,
@@ -27,6 +28,8 @@ export type Ask = Readonly<{
   limits: Limits
   /** Limits beyond which points are metered, up to those that refuse. */
   included?: Included | undefined
+  /** The window in which what isn't included is taken from points that were bought. */
+  prepaid?: Window | undefined
   /** The operation and the cap that a request is counted in, too. All have room, or nothing is counted. */
   parts?: readonly Part[] | undefined
   /** Whether brief windows are counted as well: where they are limited, and where a shadow limits them. */
@@ -82,6 +85,8 @@ export type Decision = Readonly<{
   granted?: Granted | undefined
   /** The limits beyond which points are metered, with what was granted. */
   included?: Included | undefined
+  /** The points that were bought, where the question has a prepaid window. */
+  purse?: PurseState | undefined
   /** Whether it was let in above its limits, and counted nowhere: `whenUnreachable` is `allow`. */
   isUncounted?: boolean
   /** The place of the decision: the store, this gateway's memory of an earlier refusal, or this gateway alone during an outage. */
@@ -111,12 +116,14 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   const healed = ask.seen ? heal(state, ask.seen, nowMs, (conduct ??= newConduct())) : 0
   const granted = state.grants && grantedIn(state.grants, state)
   const included = includedIn(ask, granted)
-  if (healed > 0) noteBeyond(state, state, healed, included)
+  if (healed > 0 && !ask.prepaid) noteBeyond(state, state, healed, included)
   if (ask.owed) settle(state, ask.owed, nowMs)
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
-  const raisedLimits = granted ? raised(limits, granted) : limits
-  const full = needed > 0 ? longestFull(state, parts, needed, raisedLimits) : undefined
+  let purse = purseOf(state, ask.prepaid, included, nowMs)
+  const present = presentLimits(limits, granted)
+  const most = purse ? withPurse(present, purse, usedIn(state, purse.window)) : present
+  const full = needed > 0 ? longestFull(state, parts, needed, most) : undefined
   let rooms = ask.place && roomsFor(state, partsWithPlaces(limits, ask.parts), ask.place, nowMs)
   let verdict: Decision['verdict'] = 'admitted'
   let banned = false
@@ -135,7 +142,10 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     if (needed > 0) {
       state.total += cost
       if (parts) countInParts(state, parts, cost)
-      if (included) noteBeyond(state, state, cost, included)
+      if (purse) {
+        const took = takeBought(state, purse, cost)
+        purse = purseState(state, purse.taken, purse.window, included, took)
+      } else if (included) noteBeyond(state, state, cost, included)
       if (conduct) conduct.refusedAtMs = 0
     }
   }
@@ -149,14 +159,41 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
     granted,
     included,
     parts,
+    purse,
     rooms,
   })
 }
 
-/** The limits by which a decision was made. */
-export function limitsIn(decision: Pick<Decision, 'granted'>, limits: Limits): Limits {
-  return decision.granted ? raised(limits, decision.granted) : limits
+/** The limits by which a decision was made. That of a prepaid window is what was used in it with all that is left. */
+export function limitsIn(
+  { granted, purse, used }: Pick<Decision, 'granted' | 'purse' | 'used'>,
+  limits: Limits,
+): Limits {
+  const present = presentLimits(limits, granted)
+  return purse ? withPurse(present, purse, used[purse.window.index] ?? 0) : present
 }
+
+function presentLimits(limits: Limits, granted: Granted | undefined): Limits {
+  return granted ? raised(limits, granted) : limits
+}
+
+function withPurse(limits: Limits, purse: PurseState, used: number): Limits {
+  return { ...limits, [purse.window.limit]: limitWith(purse, used) }
+}
+
+/** The purse of a question; `undefined` if it has no prepaid window. */
+function purseOf(
+  state: QuotaState,
+  window: Window | undefined,
+  included: Included | undefined,
+  nowMs: number,
+): PurseState | undefined {
+  if (!window) return undefined
+  return purseState(state, partAt(state, purseTaken, nowMs), window, included)
+}
+
+/** What the bought points of a quota are counted in. */
+const purseTaken: Part = { name: takenPart, operation: undefined, limits: noLimits }
 
 /** The points that must have room for a request. */
 export function neededBy({ cost, least = 0 }: Pick<Ask, 'cost' | 'least'>): number {
@@ -222,13 +259,13 @@ export function standing(
 
 type Outcome = Pick<
   Decision,
-  'verdict' | 'bans' | 'cost' | 'least' | 'nowMs' | 'granted' | 'included' | 'parts'
+  'verdict' | 'bans' | 'cost' | 'least' | 'nowMs' | 'granted' | 'included' | 'parts' | 'purse'
 > & { rooms?: readonly PlaceRoom[] | undefined }
 
 function decision(
   state: QuotaState,
   conduct: Conduct | undefined,
-  { verdict, bans, cost, least, nowMs, granted, included, parts, rooms }: Outcome,
+  { verdict, bans, cost, least, nowMs, granted, included, parts, purse, rooms }: Outcome,
 ): Decision {
   const bannedUntilMs = conduct && conduct.bannedUntilMs > nowMs ? conduct.bannedUntilMs : 0
   return {
@@ -246,6 +283,7 @@ function decision(
     places: rooms && placeStates(rooms, verdict === 'crowded' ? crowded(rooms) : undefined),
     granted,
     included,
+    purse: purse && { ...purse, taken: copyOf(purse.taken) },
     decidedBy: 'store',
   }
 }

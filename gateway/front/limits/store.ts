@@ -3,13 +3,19 @@ import type { Grant, NewGrant } from './grants.ts'
 import type { QuotaPoints } from './past-points.ts'
 import type { PlacesTold } from './places.ts'
 import type { Admission } from './quota-state.ts'
+import type { Parts } from './parts.ts'
+import type { Purse } from './purse.ts'
 import type { Ask, Decision } from './step.ts'
+import type { NewTopUp, TopUp, TopUpOutcome } from './top-ups.ts'
 
 /** A ban that runs. */
 export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
 
 /** How many requests of a quota a gateway has under way. */
 export type PlaceReport = Readonly<{ quota: string; told: PlacesTold }>
+
+/** The counters of a quota, and its purse with the part that counts what was taken. */
+type Adjusted = Counters & { purse?: Purse | undefined; parts?: Parts | undefined }
 
 /** The places that a gateway's requests take in a part of a quota, '' for the quota itself. */
 export type TakenPlaces = Readonly<{
@@ -23,7 +29,7 @@ export type TakenPlaces = Readonly<{
 export type BanListener = Readonly<{
   /** A key was banned, by its own strikes or by an operator. */
   banned: (ban: Ban) => void
-  /** A ban was lifted, a quota reset or points granted somewhere: cached refusals may be untrue. */
+  /** A ban was lifted, a quota reset or points granted or bought somewhere: cached refusals may be untrue. */
   forgiven: () => void
   /** An outage has begun; with `undefined`, it is over. A single failure isn't an outage. */
   trouble?: (cause: Error | undefined) => void
@@ -48,9 +54,9 @@ export interface QuotaStore {
   /**
    * Adjusts what a request has cost: in the windows of its admission that still run; of an ended day, or after a reset, for
    * the ledger alone. First it takes the larger counts that the gateway has seen, as a decision does. One whose number
-   * says that it was made already changes nothing. Gives the counters since.
+   * says that it was made already changes nothing. Gives the counters since, and the purse if there is one.
    */
-  adjust(quota: string, adjustment: Adjustment, admission: Admission): Counters | Promise<Counters>
+  adjust(quota: string, adjustment: Adjustment, admission: Admission): Adjusted | Promise<Adjusted>
   /** Notes how many requests of quotas a gateway has under way. A report that is repeated or late changes nothing. */
   tellPlaces(reports: readonly PlaceReport[]): Promise<void>
   /** Whose requests are under way, as their gateways have told. */
@@ -68,6 +74,10 @@ export interface QuotaStore {
   grant(quota: string, grant: NewGrant): Promise<boolean>
   /** The latest grants to a quota, the oldest first. Some may be of windows that have ended. */
   grants(quota: string): Promise<readonly Grant[]>
+  /** Adds points to those that a quota has bought, or takes some: once for each of the latest `mostTopUps` ids. */
+  topUp(quota: string, topUp: NewTopUp): Promise<TopUpOutcome>
+  /** The latest top-ups of a quota, the oldest first. */
+  topUps(quota: string): Promise<readonly TopUp[]>
   /** Bans a key until a time, a whole second for an operator's ban; replaces a ban that runs. */
   ban(quota: string, key: string, untilMs: number): Promise<void>
   /** Ends a ban and forgets it; `false` if no ban ran. */

@@ -9,12 +9,12 @@ const rememberedMs = 2 * dayMs
 /**
  * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. A caller's quota
  * waits `pastDays` longer than its day for the ledger; one that an app counts lasts for its day. Only the counters have the
- * day on which months begin, so that another than the first keeps them.
+ * day on which months begin, so that another than the first keeps them; so does what was bought in advance.
  */
 export function keepUntil(quota: string, state: QuotaState): number {
   let until = endsAtMs(dayWindow, numberOf(state, dayWindow))
   if (isOfCallers(quota)) {
-    if (state.monthFrom !== 1) return until + foreverMs
+    if (state.monthFrom !== 1 || state.purse) return until + foreverMs
     until += pastDays * dayMs
     for (const window of steadyWindows) {
       until = Math.max(until, endsAtMs(window, numberOf(state, window)))

@@ -106,6 +106,11 @@ t.test('a store that is moved from one technology to the other and back is the s
       strikes: Number,
       seen: { monthFrom: 15 },
     })
+    const [topUp, ...others] = await quota.topUps('account:acme')
+    t.match(topUp, { id: 'first', points: 50, left: 50, note: 'a "job"' })
+    t.equal(others.length, 0)
+    const added = { id: 'next', points: -49, by: 'me' }
+    t.match(await quota.topUp('account:acme', added), { topUp: { left: 0 } }, 'one was taken')
     t.match(await store.find(keys[5]?.secrets[1]?.hash ?? ''), { key: { id: keys[5]?.id } })
     t.match(await audit.list({ fromMs: 0, limit: 9, what: 'store.' }), [{ by: 'me' }])
     await store.add([newKey()])
@@ -128,7 +133,7 @@ t.test('two dumps of a quiet store are the same bytes but for the first line', a
     const behindFirst = (text: string) => text.slice(text.indexOf('\n'))
     t.equal(behindFirst(one), behindFirst(other))
     const [head, ...rows] = one.trimEnd().split('\n')
-    t.match(head, /^\{"tollgate":"dump","format":2,"atMs":\d+\}$/)
+    t.match(head, /^\{"tollgate":"dump","format":3,"atMs":\d+\}$/)
     t.match(JSON.parse(rows.at(-1) ?? ''), { end: true, rows: rows.length - 1 })
     const shelves = rows.slice(0, -1).map((row) => (JSON.parse(row) as { shelf: string }).shelf)
     t.equal(shelves.lastIndexOf('documents') < shelves.indexOf('keys'), true, 'keys come last')

@@ -66,7 +66,17 @@ export function remoteStores(options: RemoteOptions) {
     tellPlaces: (reports) => ask({ kind: 'places', reports }) as Promise<never>,
     places: no,
     freePlaces: no,
-    ...{ reset: no, setMonthFrom: no, grant: no, grants: no, ban: no, lift: no, bans: no },
+    ...{
+      topUp: no,
+      topUps: no,
+      reset: no,
+      setMonthFrom: no,
+      grant: no,
+      grants: no,
+      ban: no,
+      lift: no,
+      bans: no,
+    },
     async *points() {},
     close: () => Promise.resolve(),
   }

@@ -1,6 +1,7 @@
 import { beginningOf, setMonthFrom } from '../../limits/counters.ts'
 import { grantsOf, runsAt, withGrant, type NewGrant } from '../../limits/grants.ts'
 import { forgive, newConduct, type Conduct } from '../../limits/conduct.ts'
+import { newPurse, topped } from '../../limits/purse.ts'
 import { reset, roll, type QuotaState } from '../../limits/quota-state.ts'
 import type { OperatorCommand } from './quota-file.ts'
 
@@ -11,6 +12,7 @@ export function applyCommand(
   nowMs: number,
 ): void {
   if (what === 'places') return void (state.places = undefined)
+  if (what === 'top-up') return applyTopUp(state, seq, untilMs)
   if (what === 'grant') return applyGrant(state, seq, key, untilMs, nowMs)
   // A generation that no gateway can have seen: counters seen before don't count any more.
   state.generation = Math.max(state.generation + 1, nowMs)
@@ -28,6 +30,12 @@ export function applyCommand(
   } else {
     state.conducts?.delete(key)
   }
+}
+
+/** Applies a top-up: once, even if a crash makes its command come again. */
+function applyTopUp(state: QuotaState, seq: number, points: number): void {
+  if ((state.purse?.applied ?? 0) >= seq) return
+  state.purse = { ...topped(state.purse ?? newPurse(), points), applied: seq }
 }
 
 /** Applies a grant, which was given at `atMs`: once, even if a crash makes its command come again. */

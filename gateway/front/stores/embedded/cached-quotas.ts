@@ -3,6 +3,7 @@ import type { QuotaGrants } from '../../limits/grants.ts'
 import type { Parts } from '../../limits/parts.ts'
 import type { Places } from '../../limits/places.ts'
 import type { PastPoints } from '../../limits/past-points.ts'
+import type { Purse } from '../../limits/purse.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import { newQuota, type QuotaState } from '../../limits/quota-state.ts'
 import type { CacheSlot } from '../../limits/step.ts'
@@ -25,6 +26,7 @@ export class CachedQuota implements QuotaState {
   declare past?: PastPoints | undefined
   declare parts?: Parts | undefined
   declare beyond?: PastPoints | undefined
+  declare purse?: Purse | undefined
   declare resetGeneration?: number | undefined
   declare places?: Places | undefined
   /** Whether the file lacks the latest counters. */
@@ -45,6 +47,7 @@ export class CachedQuota implements QuotaState {
     if (state.past) this.past = state.past
     if (state.parts) this.parts = state.parts
     if (state.beyond) this.beyond = state.beyond
+    if (state.purse) this.purse = state.purse
     if (state.resetGeneration) this.resetGeneration = state.resetGeneration
   }
 }

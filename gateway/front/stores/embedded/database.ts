@@ -4,7 +4,7 @@ import { tableOf } from './count-table.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 23
+export const format = 24
 
 const tables = `
   CREATE TABLE keys (
@@ -32,6 +32,7 @@ const tables = `
   ) STRICT;
   CREATE TABLE commandsDone (seq INTEGER NOT NULL) STRICT;
   INSERT INTO commandsDone VALUES (0);
+  CREATE TABLE topUps (quota TEXT PRIMARY KEY, lines TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     atMs INTEGER NOT NULL,
@@ -128,13 +129,22 @@ const cacheKb = 256
 
 /** Writes without waiting for the disk, what may be lost in a power cut or is written again with a later sync. */
 export function withoutSync<Result>(database: Database, write: () => Result): Result {
+  return writing(database, 'NORMAL', write)
+}
+
+function writing<Result>(database: Database, sync: string, write: () => Result): Result {
   const before = String(database.pragma('synchronous', { simple: true }))
-  database.pragma('synchronous = NORMAL')
+  database.pragma(`synchronous = ${sync}`)
   try {
     return write()
   } finally {
     database.pragma(`synchronous = ${before}`)
   }
+}
+
+/** Writes what is to be on the disk when it is said to be written. */
+export function withSync<Result>(database: Database, write: () => Result): Result {
+  return writing(database, 'FULL', write)
 }
 
 /** The rest between two steps of a long change. A gateway that waits for the lock looks every few ms, and holds callers up. */

@@ -13,7 +13,7 @@ import { embeddedDocuments } from './documents.ts'
 import { openToInspect, requireGatewayFile } from './gateway-file.ts'
 import { isThere } from './is-there.ts'
 import { embeddedLastUses } from './last-uses.ts'
-import { quotaFile, stateFrom } from './quota-file.ts'
+import { quotaFile, stateFrom, type QuotaFile } from './quota-file.ts'
 import { embeddedCounts } from './counts.ts'
 
 /**
@@ -47,7 +47,9 @@ export function readFile(file: string, clock: Clock): ReadStore {
 }
 
 function quotasIn(database: Database, nowMs: number): ReadStore['quotas'] {
-  const newer = newerQuotas(database)
+  const file = quotaFile(database)
+  const { topUps } = file
+  const newer = newerQuotas(file)
   const stored = database
     .prepare<number, string>('SELECT quota FROM quotas WHERE keepUntilMs > ?')
     .pluck()
@@ -62,14 +64,17 @@ function quotasIn(database: Database, nowMs: number): ReadStore['quotas'] {
     },
     of: (names) =>
       Promise.resolve(
-        names.map((quota) => newer.get(quota) ?? stateFrom(text.get(quota) ?? '') ?? damaged),
+        names.map((quota) => {
+          const state = newer.get(quota) ?? stateFrom(text.get(quota) ?? '')
+          if (!state) return damaged
+          return state.purse ? { ...state, topUps: topUps(quota) } : state
+        }),
       ),
   }
 }
 
 /** The quotas that are newer than the table: those in the journal, and those of commands that no gateway has applied. */
-function newerQuotas(database: Database): Map<string, QuotaState> {
-  const file = quotaFile(database)
+function newerQuotas(file: QuotaFile): Map<string, QuotaState> {
   const states = file.journal()
   for (const command of file.commandsSince(file.appliedSeq())) {
     const { quota, atMs } = command

@@ -75,6 +75,9 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
     audit: embeddedAudit(database),
     putQuotas(some) {
       quotas.moveToTable(some.map(({ quota, state }) => ({ ...state, quota })))
+      for (const { quota, state } of some) {
+        if (state.topUps) quotas.putTopUps(quota, state.topUps)
+      }
       return Promise.resolve()
     },
     putUses: (all) => Promise.resolve(putUses.immediate(all)),

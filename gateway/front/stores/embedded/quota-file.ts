@@ -5,8 +5,10 @@ import { dayMs } from '../../../../shared/windows.ts'
 import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
 import { grantedIn, grantsFrom } from '../../limits/grants.ts'
 import type { Parts } from '../../limits/parts.ts'
+import { purseFrom, purseText } from '../../limits/purse.ts'
 import { keepUntil } from '../keep-until.ts'
 import { oldestRows, oldRows } from './old-rows.ts'
+import { topUpsIn, type TopUpsOfFile } from './top-ups.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
 const commandMs = 7 * dayMs
@@ -16,11 +18,11 @@ export type OperatorCommand = {
   seq: number
   /** When it was given. */
   atMs: number
-  what: 'reset' | 'places' | 'ban' | 'lift' | 'grant' | 'month'
+  what: 'reset' | 'places' | 'ban' | 'lift' | 'grant' | 'month' | 'top-up'
   quota: string
   /** The key of a ban; of a grant, its points, author and note as JSON. */
   key: string
-  /** The end of a ban, the time of a grant, or the day on which months begin. */
+  /** The end of a ban, the time of a grant, the day on which months begin, or the points of a top-up. */
   untilMs: number
 }
 
@@ -39,37 +41,41 @@ const pageSize = 2_000
  * Counters are first appended to a journal, and later moved to the table. Of 10,000 counters in random
  * order, 250 at a time, one takes 6.4 µs of CPU time into the table, and 0.6 µs into the journal.
  */
-export type QuotaFile = Readonly<{
-  /** A quota by the table; `undefined` if the table doesn't have it. */
-  read: (quota: string) => QuotaState | undefined
-  /** The next rows of the table after a name, in the order of names. */
-  page: (after: string) => QuotaRow[]
-  /**
-   * The quotas with strikes or bans among the next rows of the table after a name, and the last name of those
-   * rows; `end` is `undefined` at the end of the table. Other quotas, which are nearly all, aren't parsed.
-   */
-  conducts: (after: string) => Readonly<{ entries: Entry[]; end: string | undefined }>
-  /** The latest entry of each quota in the journal. */
-  journal: () => Map<string, QuotaState>
-  /** Appends counters to the journal and, if given, notes the last command that all counters reflect; one step. */
-  append: (counted: readonly Counted[], appliedSeq: number | undefined) => void
-  /** The number of the journal's last entry. */
-  lastEntry: () => number
-  /** Writes counters to the table. */
-  moveToTable: (counted: readonly Counted[]) => void
-  /** Deletes journal entries that are in the table, and some quotas and commands that no longer matter; tells whether there may be more. */
-  forget: (upToEntry: number, nowMs: number) => boolean
-  /** The number of the last command that the counters in the file reflect. */
-  appliedSeq: () => number
-  commandsSince: (seq: number) => OperatorCommand[]
-  enqueue: (command: Omit<OperatorCommand, 'seq' | 'atMs'>, nowMs: number) => void
-  /** A number that changes with each write of another process. */
-  version: () => unknown
-}>
+export type QuotaFile = TopUpsOfFile &
+  Readonly<{
+    /** A quota by the table; `undefined` if the table doesn't have it. */
+    read: (quota: string) => QuotaState | undefined
+    /** The next rows of the table after a name, in the order of names. */
+    page: (after: string) => QuotaRow[]
+    /**
+     * The quotas with strikes or bans among the next rows of the table after a name, and the last name of those
+     * rows; `end` is `undefined` at the end of the table. Other quotas, which are nearly all, aren't parsed.
+     */
+    conducts: (after: string) => Readonly<{ entries: Entry[]; end: string | undefined }>
+    /** The latest entry of each quota in the journal. */
+    journal: () => Map<string, QuotaState>
+    /** Appends counters to the journal and, if given, notes the last command that all counters reflect; one step. */
+    append: (counted: readonly Counted[], appliedSeq: number | undefined) => void
+    /** The number of the journal's last entry. */
+    lastEntry: () => number
+    /** Writes counters to the table. */
+    moveToTable: (counted: readonly Counted[]) => void
+    /** Deletes journal entries that are in the table, and some quotas and commands that no longer matter; tells whether there may be more. */
+    forget: (upToEntry: number, nowMs: number) => boolean
+    /** The number of the last command that the counters in the file reflect. */
+    appliedSeq: () => number
+    commandsSince: (seq: number) => OperatorCommand[]
+    enqueue: (command: Omit<OperatorCommand, 'seq' | 'atMs'>, nowMs: number) => void
+    /** A number that changes with each write of another process. */
+    version: () => unknown
+  }>
 
 export function quotaFile(database: Database): QuotaFile {
   const reads = readsOf(database)
   const { append, moveToTable, forget, enqueue } = writesOf(database)
+  const topUps = topUpsIn(database, (quota, { id, points }, atMs) =>
+    enqueue({ what: 'top-up', quota, key: id, untilMs: points, atMs }),
+  )
   return {
     read: (quota) => stateFrom(reads.one.get(quota) ?? ''),
     page: (after) => reads.page.all(after),
@@ -97,7 +103,8 @@ export function quotaFile(database: Database): QuotaFile {
     forget: (upToEntry, nowMs) => forget.immediate(upToEntry, nowMs),
     appliedSeq: () => reads.done.get() ?? 0,
     commandsSince: (seq) => reads.since.all(seq),
-    enqueue: (command, nowMs) => void enqueue.run({ ...command, atMs: nowMs }),
+    enqueue: (command, nowMs) => enqueue({ ...command, atMs: nowMs }),
+    ...topUps,
     version: () => reads.version.get(),
   }
 }
@@ -140,10 +147,11 @@ function writesOf(database: Database) {
   const forgetQuotas = oldRows(database, { table: 'quotas', key: 'quota', isOld })
   const forgetCommands = oldestRows(database, 'commands', 'atMs')
   const setDone = database.prepare('UPDATE commandsDone SET seq = ?')
-  const enqueue = database.prepare(
+  const insert = database.prepare(
     `INSERT INTO commands (atMs, what, quota, key, untilMs)
      VALUES (:atMs, :what, :quota, :key, :untilMs)`,
   )
+  const enqueue = (command: Omit<OperatorCommand, 'seq'>): void => void insert.run(command)
   const append = database.transaction((text: string, appliedSeq: number | undefined) => {
     if (text !== '') note.run(text)
     if (appliedSeq !== undefined) setDone.run(appliedSeq)
@@ -172,11 +180,12 @@ function nameFromJournal(text: string): string {
  * conduct has a bracket, or what comes with a grant.
  */
 export function textOf(state: QuotaState): string {
-  const { conducts, past, parts, resetGeneration, beyond } = state
+  const { conducts, past, parts, resetGeneration, beyond, purse } = state
   const numbers = countersText(state)
   // Grants end with their windows.
   const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
-  if (!conducts && !grants && !past && !parts && !resetGeneration && !beyond) return numbers
+  if (!conducts && !grants && !past && !parts && !resetGeneration && !beyond && !purse)
+    return numbers
   const behind = [
     conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null',
     grants ? JSON.stringify(grants) : 'null',
@@ -184,6 +193,7 @@ export function textOf(state: QuotaState): string {
     parts ? JSON.stringify(partTexts(parts)) : 'null',
     resetGeneration ? `"${resetGeneration}"` : 'null',
     beyond ? `"${beyond}"` : 'null',
+    purse ? `"${purseText(purse)}"` : 'null',
   ]
   while (behind.at(-1) === 'null') behind.pop()
   return `${numbers},${behind.join()}`
@@ -218,6 +228,7 @@ type Behind = [
   parts?: unknown,
   resetGeneration?: unknown,
   beyond?: unknown,
+  purse?: unknown,
 ]
 
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
@@ -227,13 +238,14 @@ export function stateFrom(text: string): QuotaState | undefined {
     const end = members.findIndex((member) => typeof member !== 'number')
     const numbers = (end === -1 ? members : members.slice(0, end)) as number[]
 
-    const [conducts, granted, past, ofParts, resetGeneration, beyond] = members.slice(
+    const [conducts, granted, past, ofParts, resetGeneration, beyond, ofPurse] = members.slice(
       numbers.length,
     ) as Behind
     const counters = countersFrom(numbers)
     if (!counters) return undefined
     const grants = grantsFrom(granted, counters.monthFrom)
     const parts = partsFrom(ofParts)
+    const purse = typeof ofPurse === 'string' ? purseFrom(ofPurse) : undefined
     return {
       ...counters,
       conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
@@ -241,6 +253,7 @@ export function stateFrom(text: string): QuotaState | undefined {
       ...(typeof past === 'string' ? { past } : {}),
       ...(parts ? { parts } : {}),
       ...(typeof beyond === 'string' ? { beyond } : {}),
+      ...(purse ? { purse } : {}),
       ...(typeof resetGeneration === 'string' ? { resetGeneration: Number(resetGeneration) } : {}),
     }
   } catch {

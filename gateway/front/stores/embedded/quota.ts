@@ -3,6 +3,8 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import type { Adjustment, Counters } from '../../limits/counters.ts'
 import { mostGrants, runsAt, type Grant, type NewGrant } from '../../limits/grants.ts'
 import { adjust, type Admission, type QuotaState } from '../../limits/quota-state.ts'
+import { leftIn, newPurse } from '../../limits/purse.ts'
+import { topUpsOf, type NewTopUp, type TopUp, type TopUpOutcome } from '../../limits/top-ups.ts'
 import { neededBy, step, type Ask, type Decision } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { QuotaPoints } from '../../limits/past-points.ts'
@@ -146,6 +148,18 @@ export class EmbeddedQuotas implements QuotaStore {
     )
   }
 
+  async topUp(quota: string, topUp: NewTopUp): Promise<TopUpOutcome> {
+    return this.#change(() => {
+      this.#applyCommands()
+      const left = leftIn(this.#cache.get(quota).purse ?? newPurse())
+      return this.#file.topUp(quota, topUp, left, this.#clock())
+    })
+  }
+
+  topUps(quota: string): Promise<readonly TopUp[]> {
+    return Promise.resolve(answerOf(() => topUpsOf(this.#file.topUps(quota))))
+  }
+
   async lift(quota: string, key: string): Promise<boolean> {
     const state = answerOf(() => {
       this.#applyCommands()
@@ -208,10 +222,16 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   async #run(command: Omit<OperatorCommand, 'seq' | 'atMs'>): Promise<void> {
+    await this.#change(() => this.#file.enqueue(command, this.#clock()))
+  }
+
+  /** Enqueues a command, applies it, and saves the counters. */
+  async #change<Result>(enqueue: () => Result): Promise<Result> {
     try {
-      this.#file.enqueue(command, this.#clock())
+      const result = enqueue()
       this.#applyCommands()
       await this.#writer.save()
+      return result
     } catch (error) {
       throw unavailable(error)
     }

@@ -2,6 +2,8 @@ import { copyOf } from '../../limits/counters.ts'
 import { mostGrants, runsAt } from '../../limits/grants.ts'
 import { usedOn } from '../../limits/past-points.ts'
 import { takenBy, tellPlaces } from '../../limits/places.ts'
+import { leftIn, newPurse, topped } from '../../limits/purse.ts'
+import { outcomeOf, topUpsOf, withTopUp, type TopUpOutcome } from '../../limits/top-ups.ts'
 import { adjust } from '../../limits/quota-state.ts'
 import { neededBy, step as stepOn, type Ask, type Decision } from '../../limits/step.ts'
 import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
@@ -100,9 +102,13 @@ export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
       return true
     }
     const isDone = await changed(quota, apply, (done) => done)
-    if (isDone) await documents.put(folder, forgiven, '', { keptMs: forgivenKeptMs })
-    for (const listener of isDone ? listeners.keys() : []) listener.forgiven()
+    if (isDone) await tellForgiven()
     return isDone
+  }
+
+  async function tellForgiven(): Promise<void> {
+    await documents.put(folder, forgiven, '', { keptMs: forgivenKeptMs })
+    for (const listener of listeners.keys()) listener.forgiven()
   }
 
   /** Others ask, and learn of it so. */
@@ -127,7 +133,8 @@ export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
         const { numbered } = admission
         const isRepeated = numbered !== undefined && isMade(state, numbered, nowMs)
         adjust(state, isRepeated ? { ...adjustment, points: 0 } : adjustment, admission, nowMs)
-        return copyOf(state)
+        const { purse, parts } = state
+        return { ...copyOf(state), purse, parts }
       }),
 
     async tellPlaces(reports) {
@@ -166,6 +173,23 @@ export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
       }),
 
     grants: (quota) => read(quota, ({ grants }) => grants?.each ?? []),
+
+    async topUp(quota, topUp) {
+      const make = (state: SharedQuota, nowMs: number): TopUpOutcome => {
+        const purse = state.purse ?? newPurse()
+        const outcome = outcomeOf(state.topUps ?? '', topUp, leftIn(purse), nowMs)
+        if (outcome.outcome === 'done') {
+          state.purse = topped(purse, topUp.points)
+          state.topUps = withTopUp(state.topUps ?? '', outcome.topUp)
+        }
+        return outcome
+      }
+      const outcome = await changed(quota, make, (made) => made.outcome === 'done')
+      if (outcome.outcome === 'done') await tellForgiven()
+      return outcome
+    },
+
+    topUps: (quota) => read(quota, ({ topUps }) => topUpsOf(topUps ?? '')),
 
     async ban(quota, key, untilMs) {
       await command(quota, { what: 'ban', key, untilMs })

@@ -2,6 +2,7 @@
 -- line by line, and says why. Stands where a script needs them: making these functions costs as much as two predicted
 -- decisions.
 --include counters.lua
+--with-more --include decide-purse.lua
 
 decide = function(hash, ask, seen, stored, endOfExpected)
   local question = { match(ask, asked, find(ask, ';', endOfExpected + 1, true) + 1) }
@@ -80,6 +81,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         endedPoints = 0
         past = withPoints(past, numberOf(report, dayWindow), left, counters.day)
       end
+      --with-more local taken = match(ofParts, '&pre:taken=([^&]*)')
+      --with-more if taken then settlePurse(hash, counters, report, countersFrom(taken)) points = 0 end
       local reported = match(ofParts, '&included=([^&]*)')
       if reported or points < 0 then
         --include beyond.lua
@@ -100,7 +103,9 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   end
 
-  --with-places rooms = roomsIn(hash)
+  --with-more local purse = boughtIn(hash, counters, question, granted, isSeenOld)
+  --with-more if purse and purse.isHealed then healed = true end
+  --with-more rooms = roomsIn(hash)
   -- Decide: 0 admitted, 1 refused, 2 banned.
   local verdict, bansNow, remembered = 0, 0, 2 * dayMs
   -- The longest window without room: the last one in the list.
@@ -141,14 +146,15 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         end
       end
     end
-  --with-places elseif rooms.crowded and not rooms.isLook then verdict = 3
+  --with-more elseif rooms.crowded and not rooms.isLook then verdict = 3
   elseif needed > 0 then
     counters.total = counters.total + cost
     for _, part in ipairs(parts) do part.counters.total = part.counters.total + cost end
     if refusedAt ~= 0 then refusedAt, conductChanged = 0, true end
   end
 
-  --with-places takePlaces(hash, rooms, verdict == 0)
+  --with-more takePlaces(hash, rooms, verdict == 0)
+  --with-more if purse then takeBought(hash, counters, purse, verdict == 0 and needed > 0 and cost or 0) end
   if included and cost > 0 and verdict == 0 then
     --include beyond.lua
     noteBeyond(hash, counters, counters, cost, withGranted(included, granted))

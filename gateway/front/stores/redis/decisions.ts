@@ -27,6 +27,8 @@ import {
 import type { Part, PartState } from '../../limits/parts.ts'
 import type { PlaceState } from '../../limits/places.ts'
 import { packedPlaces, placesFrom } from './places-text.ts'
+import { takenPart, type PurseState } from '../../limits/purse.ts'
+import { packedPurse, purseIn } from './purse-text.ts'
 import { grantedFrom, packedParts } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
 
@@ -68,7 +70,7 @@ export type DecisionOptions = Omit<ScriptOptions, 'file'> &
 export function decisionsIn(options: DecisionOptions): Decide {
   const { hashOf, time, banned } = options
   const run = keyedScript({ ...options, file: 'quota.lua' })
-  const runAtOnce = keyedScript({ ...options, file: 'quota-at-once.lua' })
+  const runWithMore = keyedScript({ ...options, file: 'quota-more.lua' })
   let most = isCluster(options.connection) ? 1 : mostPerCall
   let waiting: Waiting[] = []
 
@@ -76,7 +78,7 @@ export function decisionsIn(options: DecisionOptions): Decide {
     if (waiting.length === 0) return
     const asked = waiting
     waiting = []
-    for (const some of [asked.filter(isFree), asked.filter((each) => !isFree(each))]) {
+    for (const some of [asked.filter(isPlain), asked.filter((each) => !isPlain(each))]) {
       if (some.length > 0) decideAll(some)
     }
   }
@@ -84,9 +86,16 @@ export function decisionsIn(options: DecisionOptions): Decide {
   function decideAll(asked: readonly Waiting[]): void {
     const hashes = asked.map(({ hash }) => hash)
     const texts = asked.map(({ text }) => text)
-    const places = asked.flatMap(({ ask }) => (ask.place ? [packedPlaces(ask, ask.place)] : []))
-    const runThese = places.length > 0 ? runAtOnce : run
-    runThese(hashes, time(), ...texts, ...places).then(
+    const more = asked.every(isPlain)
+      ? undefined
+      : [
+          ...asked.map(({ ask }) => (ask.place ? packedPlaces(ask, ask.place) : '')),
+          ...asked.map(({ ask }) => packedPurse(ask)),
+        ]
+    const answers = more
+      ? runWithMore(hashes, time(), ...texts, ...more)
+      : run(hashes, time(), ...texts)
+    answers.then(
       (answers) => settle(asked, answers, banned),
       (error: Error) => {
         if (asked.length > 1 && error.message.startsWith('CROSSSLOT')) askOneByOne(asked)
@@ -111,9 +120,9 @@ export function decisionsIn(options: DecisionOptions): Decide {
     })
 }
 
-/** Whether requests under way don't matter to a question. */
-function isFree({ ask }: Waiting): boolean {
-  return ask.place === undefined
+/** Whether neither requests under way nor bought points matter to a question. */
+function isPlain({ ask: { place, prepaid, owed } }: Waiting): boolean {
+  return place === undefined && prepaid === undefined && owed?.parts?.has(takenPart) !== true
 }
 
 function settle(
@@ -138,8 +147,10 @@ function settleOne(
 ): void {
   if (answer instanceof Error) return reject(unavailable(answer, hash))
   const text = typeof answer === 'string' ? answer : '?'
-  const endOfPlaces = ask.place ? text.indexOf('#') : -1
-  const told = text.slice(endOfPlaces + 1)
+  const endOfPlaces = text.indexOf('#')
+  const endOfPurse = text.indexOf('@', endOfPlaces + 1)
+  const told = text.slice(Math.max(endOfPlaces, endOfPurse) + 1)
+  const bought = text.slice(endOfPlaces + 1, endOfPurse)
   const placesIn = (verdict?: number) =>
     ask.place && placesFrom(text.slice(0, endOfPlaces), ask, verdict === 3)
   if (next && /^\d*$/.test(told)) {
@@ -154,7 +165,8 @@ function settleOne(
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
   const places = placesIn(verdict)
-  const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, granted, parts, places })
+  const more = { granted, parts, places, purse: purseIn(bought, seen, ask, granted) }
+  const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, ...more })
   if (decision.bans) banned({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
   resolve(decision)
 }
@@ -173,13 +185,14 @@ type Outcome = Readonly<{
   granted?: Granted | undefined
   parts?: readonly PartState[] | undefined
   places?: readonly PlaceState[] | undefined
+  purse?: PurseState | undefined
 }>
 
 function decisionOf(
   seen: Seen,
   { cost, least, included }: Ask,
   nowMs: number,
-  { verdict = 0, strikes = 0, bans = 0, granted, parts, places }: Outcome = {},
+  { verdict = 0, strikes = 0, bans = 0, granted, parts, places, purse }: Outcome = {},
 ): Decision {
   return {
     verdict: verdicts[verdict] ?? 'refused',
@@ -196,6 +209,7 @@ function decisionOf(
     places,
     granted,
     included: includedIn({ included }, granted),
+    purse,
     decidedBy: 'store',
   }
 }
@@ -208,7 +222,8 @@ function packed(
   const isBriefCounted = ask.countsBrief ?? countsBrief(limits)
   const question = `${cost},${packedLimits(limits)},${isBriefCounted ? 1 : 0},${bans ? packedRules(rulesFor(bans, neededBy({ cost, least }))) : ''}`
   const report = owed ? packedReport(owed) : ''
-  const more = least || included ? `${least ?? ''}|${included ? packedLimits(included) : ''}` : ''
+  const metered = ask.prepaid ? undefined : included
+  const more = least || metered ? `${least ?? ''}|${metered ? packedLimits(metered) : ''}` : ''
   const parts = ask.parts ? ask.parts.map((part) => packedPart(part, seen)).join('&') : ''
   const banned = seen?.bannedUntilMs ?? 0
   return `${packedSeen(seen, predicted)};${question};${more};${banned};${report};${parts};${key}`
@@ -264,6 +279,8 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predicted | undefined {
   const needed = neededBy({ cost, least: ask.least })
   if (!seen || owed || needed === 0 || seen.bannedUntilMs > 0) return undefined
+  // What is taken of a purse is the store's to say.
+  if (ask.prepaid) return undefined
   // A brief window has mostly ended by the next question; parts have texts of their own.
   if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }

@@ -1,4 +1,4 @@
--- The parts of a quota: operations and caps, each with counters in a field of its own, as in gateway/front/limits/parts.ts.
+-- The parts of a quota: operations, caps and what was taken of its purse, each with counters in a field of its own, as in gateway/front/limits/parts.ts.
 --include recount.lua
 
 local function partOf(hash, name, counters, countsBrief)
@@ -20,7 +20,7 @@ end
 -- Forgets all parts, because an operator has reset the quota; or those that are over.
 local function forgetParts(hash, isOnlyOver)
   for _, field in ipairs(call('HKEYS', hash)) do
-    if match(field, '^op:') or match(field, '^cap:') then
+    if match(field, '^op:') or match(field, '^cap:') or field == 'pre:taken' then
       if not isOnlyOver or isOver(countersFrom(call('HGET', hash, field))) then call('HDEL', hash, field) end
     end
   end

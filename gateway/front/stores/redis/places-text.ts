@@ -9,7 +9,7 @@ import {
 import type { TakenPlaces } from '../../limits/store.ts'
 import type { Ask } from '../../limits/step.ts'
 
-/** The places of a question as quota-at-once.lua takes them. */
+/** The places of a question as quota-more.lua takes them. */
 export function packedPlaces({ limits, parts }: Ask, ask: PlaceAsk): string {
   const limited = partsWithPlaces(limits, parts).map(({ part, limit }) => {
     const name = nameOfPart(part)

@@ -1,12 +1,16 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
 --   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included,
---           "gateway,number,from" or nothing, see adjusted.lua      reset: -      ban: key, until      lift: key      places: -
+--           "gateway,number,from" or nothing, see adjusted.lua, and for a prepaid window "its place|included|room|took|purse that was
+--           seen|part pre:taken that was seen", the room and the points taken after the admission
+--   reset: -      ban: key, until      lift: key      places: -
+--   top-up: id, points, the most that are kept, author and note as JSON. The field z has a line for each:
+--           "id<tab>points<tab>time<tab>bought points left<tab>JSON"
 --   grant: "window:points,", the most grants, author and note as JSON      month: the day on which months begin
 --include time.lua
 --include counters.lua
 --include heal.lua
---include beyond.lua
+--include purse.lua
 --include adjusted.lua
 local hash, change = KEYS[1], ARGV[2]
 local stored = call('HGET', hash, 'c')
@@ -64,6 +68,25 @@ if change == 'adjust' then
   if counters.generation - admission.generation ~= 0 then
     isReset = admission.generation - (call('HGET', hash, 'r') or 0) < 0
   end
+  local bought = ''
+  if ARGV[10] ~= '' then
+    local at, included, room, took, seenPurse, seenTaken =
+      match(ARGV[10], '^(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+    local window = windows[at + 0]
+    local purse = purseOf(hash, counters, seenPurse, seenTaken, isSeenOld)
+    local isRunning = not isReset and numberOf(counters, window) == numberOf(admission, window)
+    if isRunning then room = roomIn(purse, counters, window, included + 0) end
+    local most = isRunning and purse.isKnown and usedIn(purse.taken, window) or took + 0
+    local more = points < 0 and -min(-points, most) or max(0, points - room)
+    if more ~= 0 then
+      if not isReset then adjust(purse.taken, more, isAnswered, admission) end
+      pay(purse, more)
+      keepPurse(hash, purse)
+      call('HSET', hash, 'pre:taken', textOf(purse.taken))
+      noteBeyondPoints(hash, counters, admission, more)
+    end
+    bought = ';' .. textOfPurse(purse) .. ';' .. textOf(purse.taken)
+  end
   local ofDay = usedIn(counters, dayWindow)
   if not isReset then adjust(counters, points, isAnswered, admission) end
   local text = textOf(counters)
@@ -77,9 +100,9 @@ if change == 'adjust' then
   end
   local left = points - (usedIn(counters, dayWindow) - ofDay)
   if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
-  noteBeyond(hash, counters, admission, points, limits, call('HGET', hash, 'p'))
+  if bought == '' then noteBeyond(hash, counters, admission, points, limits, call('HGET', hash, 'p')) end
   if isNewDay or not stored then keepFor(lifetime(counters, true)) end
-  return text
+  return text .. bought
 end
 
 -- Writes the grants whose windows run; false if they are more than `most`. Without it those that have ended stay, too: an
@@ -120,6 +143,28 @@ if change == 'grant' then
   keep()
   keepFor(lifetime(counters, true))
   return 1
+end
+
+if change == 'top-up' then
+  begin()
+  local id, points, lines, count = ARGV[3], ARGV[4] + 0, call('HGET', hash, 'z') or '', 0
+  for line in string.gmatch(lines, '[^\n]+') do
+    local other, before = match(line, '^([^\t]+)\t(%-?%d+)\t')
+    if other == id then return { before + 0 == points and 'again' or 'other', line } end
+    count = count + 1
+  end
+  local purse = purseFrom(call('HGET', hash, 'u'))
+  local left = purse.bought - purse.spent + points
+  if points < 0 and left < 0 then return { 'short', format('%.0f', left - points) } end
+  pay(purse, -points)
+  if points > 0 then purse.topUps, purse.last = purse.topUps + 1, points end
+  if count >= ARGV[5] + 0 then lines = match(lines, '^[^\n]*\n(.*)$') end
+  local line = id .. format('\t%.0f\t%.0f\t%.0f\t', points, now, left) .. ARGV[6]
+  call('HSET', hash, 'z', lines .. line .. '\n')
+  keepPurse(hash, purse)
+  keep()
+  keepFor(purseLastsMs)
+  return { 'done', line }
 end
 
 if change == 'places' then

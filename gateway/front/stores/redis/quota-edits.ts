@@ -3,6 +3,10 @@ import { answerOf } from './answer.ts'
 import { packedLimits } from './decisions.ts'
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
+import { purseFrom, takenPart } from '../../limits/purse.ts'
+import { mostTopUps, topUpsOf } from '../../limits/top-ups.ts'
+import { packedAdmitted } from './purse-text.ts'
+import { replicated } from './replicated.ts'
 import { grantPoints, grantWords, packedParts } from './quota-hash.ts'
 import { keyedScript, type RedisOptions } from './script.ts'
 import { banMessage, type BanNames } from './watch-bans.ts'
@@ -16,7 +20,7 @@ export type QuotaEditOptions = RedisOptions &
 
 type Edits = Pick<
   QuotaStore,
-  'adjust' | 'freePlaces' | 'reset' | 'setMonthFrom' | 'grant' | 'ban' | 'lift'
+  'adjust' | 'freePlaces' | 'reset' | 'setMonthFrom' | 'grant' | 'topUp' | 'topUps' | 'ban' | 'lift'
 >
 
 /** All changes of quotas but decisions. */
@@ -34,13 +38,22 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
         points,
         isAnswered ? 1 : 0,
         ...texts,
-        included ? packedLimits(included) : '',
+        included && !admission.purse ? packedLimits(included) : '',
         number,
+        packedAdmitted(admission),
       ]
       const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
-      const counters = countersFrom(text.split(',').map(Number))
+      const [own, bought, ofTaken] = text.split(';')
+      const [counters, taken] = [own, ofTaken].map((each) =>
+        countersFrom((each ?? '').split(',').map(Number)),
+      )
       if (!counters) throw new Error('Redis gave no counters')
-      return counters
+      if (!taken) return counters
+      return {
+        ...counters,
+        purse: purseFrom(bought ?? ''),
+        parts: new Map([[takenPart, taken]]),
+      }
     },
 
     async freePlaces(quota) {
@@ -63,6 +76,23 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
       if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
       await publishLift()
       return true
+    },
+
+    async topUp(quota, { id, points, by, note }) {
+      const args = [id, points, mostTopUps, JSON.stringify({ by, note })]
+      const answer = await edit(hashOf(quota), time(), 'top-up', ...args)
+      const [outcome, text] = answer as ['done' | 'again' | 'other' | 'short', string]
+      if (outcome === 'short') return { outcome, left: Number(text) }
+      const [topUp] = topUpsOf(text)
+      if (!topUp) throw new Error('Redis gave no top-up')
+      if (outcome === 'done') await publishLift()
+      // One that is sent again may be so because a replica didn't have it.
+      if (outcome !== 'other') await replicated(options, hashOf(quota), id)
+      return { outcome, topUp }
+    },
+
+    async topUps(quota) {
+      return topUpsOf((await answerOf(connection.hget(hashOf(quota), 'z'))) ?? '')
     },
 
     async ban(quota, key, untilMs) {
@@ -89,7 +119,7 @@ export async function tellBan(
   await answerOf(connection.publish(names.channel, banMessage({ key, quota, untilMs })))
 }
 
-/** Tells all gateways that a ban was lifted, a quota reset or points granted. */
+/** Tells all gateways that a ban was lifted, a quota reset, or points granted or bought. */
 async function tellLift({ connection, names }: QuotaEditOptions): Promise<void> {
   const [seconds, micros] = await answerOf(connection.time())
   await answerOf(connection.set(names.lifts, Number(seconds) * 1e6 + Number(micros)))

@@ -1,6 +1,7 @@
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { grantsOf, type Grant, type Granted } from '../../limits/grants.ts'
 import { limitName, windows, type WindowName } from '../../../../shared/windows.ts'
+import { purseFrom, purseText } from '../../limits/purse.ts'
 import type { PartCounters, Parts } from '../../limits/parts.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
@@ -16,9 +17,12 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     if (field.startsWith('s:')) settled.set(field.slice(2), Number(value))
     const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
     if (conduct) conducts.set(field.slice(2), conduct)
-    const part = /^(op|cap):/.test(field) ? countersFrom(value.split(',').map(Number)) : undefined
+    const part = /^(?:op|cap|pre):/.test(field)
+      ? countersFrom(value.split(',').map(Number))
+      : undefined
     if (part) parts.set(field, part)
   }
+  const purse = purseFrom(fields['u'] ?? '')
   const grants = grantsOf(grantLines(fields['n'] ?? ''), counters.monthFrom)
   return {
     ...counters,
@@ -28,6 +32,8 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(settled.size > 0 ? { settled } : {}),
     ...(parts.size > 0 ? { parts } : {}),
     ...(fields['b'] ? { beyond: fields['b'] } : {}),
+    ...(purse ? { purse } : {}),
+    ...(fields['z'] ? { topUps: fields['z'] } : {}),
     ...(fields['r'] ? { resetGeneration: Number(fields['r']) } : {}),
   }
 }
@@ -53,6 +59,8 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
   }
   if (state.past) fields.push(['p', state.past])
   if (state.beyond) fields.push(['b', state.beyond])
+  if (state.purse) fields.push(['u', purseText({ ...state.purse, applied: undefined })])
+  if (state.topUps) fields.push(['z', state.topUps])
   if (state.resetGeneration) fields.push(['r', String(state.resetGeneration)])
   for (const [name, counters] of state.parts ?? []) fields.push([name, textOf(counters)])
   return { counters: textOf(state), fields }

@@ -26,6 +26,7 @@
 --         b: "day,points;" for each day with points that weren't included
 --         a:<gateway>: the adjustments that it has made, see adjusted.lua
 --         r: the generation that the last reset began
+--         u, pre:taken, z: what was bought in advance, see purse.lua
 -- Returns: "seconds,micros", and for each hash one of
 --          '': the counters are now the expected ones
 --          "total": those with another total
@@ -34,12 +35,13 @@
 --          an error: this hash is damaged
 
 --include time.lua
---with-places --include rooms.lua
+--with-more --include rooms.lua
+--with-more local purseAsked, purseAnswer
 local try = redis.pcall
 local answers, decide = { seconds .. ',' .. micros }, nil
 for i = 1, #KEYS do
   local hash, ask, answer, failure = KEYS[i], ARGV[i + 1], nil, nil
-  --with-places placesAsked = ARGV[#KEYS + i + 1]
+  --with-more placesAsked, purseAsked, purseAnswer = ARGV[#KEYS + i + 1], ARGV[2 * #KEYS + i + 1], ''
   local stored = try('HGET', hash, 'c')
   if type(stored) == 'table' then
     failure = stored.err
@@ -76,12 +78,12 @@ for i = 1, #KEYS do
         end
       end
     end
-    --with-places if answer then rooms = roomsIn(hash) end
-    --with-places if answer and rooms.crowded then answer = nil end
+    --with-more if answer then rooms = roomsIn(hash) end
+    --with-more if answer and rooms.crowded then answer = nil end
     if answer then
       local written = try('HSET', hash, 'c', text)
       failure = type(written) == 'table' and written.err
-      --with-places if not failure then takePlaces(hash, rooms, true) end
+      --with-more if not failure then takePlaces(hash, rooms, true) end
     else
       if not decide then
         --include decide.lua
@@ -91,7 +93,7 @@ for i = 1, #KEYS do
       failure = not isDone and answer
     end
   end
-  --with-places if not failure then answer = textOfRooms(rooms) .. answer end
+  --with-more if not failure then answer = textOfRooms(rooms) .. purseAnswer .. answer end
   if failure then
     local isOfOne = match(failure, 'WRONGTYPE') or match(failure, 'user_script:%d')
     -- An error that stops every write has stopped the first one: nothing is counted yet.

@@ -1,10 +1,11 @@
--- The part of quota-at-once.lua that its questions for places need.
+-- The part of quota-more.lua that its questions for places need.
 --include places.lua
 local rooms
 local placesAsked
 
 -- The limited parts of a question, with what its gateway tells of them.
 local function roomsIn(hash)
+  if placesAsked == '' then return { isLook = true } end
   local gateway, number, settled, takes, gone, parts =
     match(placesAsked, '^([^,]*),(%d+),(%d+),(%d);([^;]*);(.*)$')
   local rooms = { gateway = gateway, number = number + 0, isLook = takes == '0' }

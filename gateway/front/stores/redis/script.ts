@@ -94,18 +94,18 @@ function runner({ connection, timeoutMs, breaker, file, inBytes = false }: Scrip
     )
 }
 
-/** The script that limits requests under way, too: what it alone needs costs no other a byte. */
-const withPlaces = 'quota-at-once.lua'
+/** The script that limits requests under way, too, and takes what was bought: what it alone needs costs no other a byte. */
+const withMore = 'quota-more.lua'
 
 /**
- * The text of a script, in which lines such as `--include counters.lua` stand for other texts, and lines behind `--with-places`
- * for themselves in the script that limits requests under way, and else for nothing.
+ * The text of a script, in which lines such as `--include counters.lua` stand for other texts, and lines behind `--with-more`
+ * for themselves in the script that has more to decide, and else for nothing.
  */
 function sourceOf(file: string, script = file): string {
   if (file === 'windows') return windowsInLua
   const text = readFileSync(new URL(file, import.meta.url), 'utf8')
   return text
-    .replace(/^ *--with-places (.*\n)/gm, (_, line: string) => (script === withPlaces ? line : ''))
+    .replace(/^ *--with-more (.*\n)/gm, (_, line: string) => (script === withMore ? line : ''))
     .replace(/^ *--include (.*)$/gm, (_, name: string) => sourceOf(name, script))
 }
 

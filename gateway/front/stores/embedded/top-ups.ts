@@ -1,0 +1,36 @@
+import type { Database } from '../../../../shared/sqlite.ts'
+import { outcomeOf, withTopUp, type NewTopUp, type TopUpOutcome } from '../../limits/top-ups.ts'
+import { withSync } from './database.ts'
+
+export type TopUpsOfFile = Readonly<{
+  /** Does a top-up and enqueues its command, in one step that is on the disk then. `left`: the bought points before it. */
+  topUp: (quota: string, topUp: NewTopUp, left: number, nowMs: number) => TopUpOutcome
+  /** The top-ups of a quota by line. */
+  topUps: (quota: string) => string
+  putTopUps: (quota: string, lines: string) => void
+}>
+
+/** The top-ups of quotas: a table says which were made, so that one that is sent again isn't made again. */
+export function topUpsIn(
+  database: Database,
+  enqueue: (quota: string, topUp: NewTopUp, nowMs: number) => void,
+): TopUpsOfFile {
+  const read = database.prepare<string, string>('SELECT lines FROM topUps WHERE quota = ?').pluck()
+  const put = database.prepare('INSERT OR REPLACE INTO topUps VALUES (?, ?)')
+  const topUps = (quota: string): string => read.get(quota) ?? ''
+  const make = database.transaction(
+    (quota: string, given: NewTopUp, left: number, nowMs: number): TopUpOutcome => {
+      const lines = topUps(quota)
+      const outcome = outcomeOf(lines, given, left, nowMs)
+      if (outcome.outcome !== 'done') return outcome
+      put.run(quota, withTopUp(lines, outcome.topUp))
+      enqueue(quota, given, nowMs)
+      return outcome
+    },
+  )
+  return {
+    topUps,
+    topUp: (...given) => withSync(database, () => make.immediate(...given)),
+    putTopUps: (quota, lines) => void put.run(quota, lines),
+  }
+}

@@ -1,8 +1,0 @@
--- Decides requests as quota.lua does, where requests under way are limited as well: a place is taken in the same step.
---
--- KEYS: the quotas' hashes
--- ARGV: the time, see time.lua; for each hash its question, as in quota.lua; then for each hash
---       "gateway,number,settled,1 to take a place;gone,gone,;&part=limit,held&part=limit,held"
--- Returns: as quota.lua, each answer behind "taken,taken,|gateway,gateway,#": the places taken in each part, and where one has
---          no room, whose they are. The verdict 3: no room.
---include quota.lua

@@ -1,0 +1,10 @@
+-- Decides requests as quota.lua does, where requests under way are limited as well, or a window is prepaid: a place, and points
+-- that were bought, are taken in the same step.
+--
+-- KEYS: the quotas' hashes
+-- ARGV: the time, see time.lua; for each hash its question, as in quota.lua; then for each hash
+--       "gateway,number,settled,1 to take a place;gone,gone,;&part=limit,held&part=limit,held" or nothing,
+--       and for each hash "place of the window|included|purse that was seen|part pre:taken that was seen" or nothing, see purse.lua
+-- Returns: as quota.lua, each answer behind "taken,taken,|gateway,gateway,#": the places taken in each part, and where one has
+--          no room, whose they are, and behind "purse,took;part pre:taken@". The verdict 3: no room.
+--include quota.lua
