@@ -1,11 +1,8 @@
 import type { Test } from 'tap'
-import {
-  auditStart,
-  type AuditEntry,
-  type AuditStore,
-} from '../../gateway/front/records/audit-store.ts'
+import { auditStart } from '../../gateway/front/records/audit-list.ts'
+import type { AuditEntry, AuditStore } from '../../gateway/front/records/audit-store.ts'
 
-/** The contract of `AuditStore`. Each adapter runs it with two views of one store. */
+/** The contract of `AuditStore`. It runs with two views of each technology's lists. */
 export function auditStoreContract(
   t: Test,
   name: string,

@@ -2,8 +2,9 @@ import type { Test } from 'tap'
 import type { RedisSettings } from '../../gateway/front/config/config.ts'
 import { peaksOn } from '../../gateway/front/counts/peak-store.ts'
 import { talliesOn } from '../../gateway/front/counts/tally-store.ts'
-import { redisAudit } from '../../gateway/front/stores/redis/audit.ts'
+import { auditOn } from '../../gateway/front/records/audit-list.ts'
 import { redisCounts } from '../../gateway/front/stores/redis/counts.ts'
+import { redisLists } from '../../gateway/front/stores/redis/lists.ts'
 import { RedisNotices } from '../../gateway/front/stores/redis/notices.ts'
 import { redisRefusals } from '../../gateway/front/stores/redis/refusals.ts'
 import {
@@ -42,7 +43,9 @@ export function contractsInRedis(t: Test, name: string, settings: RedisSettings)
   void ledgerContract(t, name, (t) => ledgerViews(t, settings))
   void fleetStoreContract(t, name, (t) => movableFleet(t, settings))
   void auditStoreContract(t, name, (t) =>
-    twoViews(t, settings, (connection) => redisAudit(connection, 'audit:')),
+    twoViews(t, settings, (connection) =>
+      auditOn(redisLists({ connection, prefix: 'audit:', timeoutMs })),
+    ),
   )
   void tallyStoreContract(t, name, (t) =>
     twoViews(t, settings, (connection) =>

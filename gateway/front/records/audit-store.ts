@@ -45,9 +45,6 @@ export type AuditQuery = Readonly<{
 /** The least number of entries that are kept. */
 export const rememberedEntries = 100_000
 
-/** The cursor before the first entry. */
-export const auditStart = '0'
-
 /**
  * The audit: all changes in their order. Entries are only added; beyond `rememberedEntries` the oldest are deleted.
  * A store that can't be asked at the moment rejects with `StoreUnavailable`.
@@ -87,15 +84,16 @@ export function isAsked(entry: AuditEntry, { toMs, subject, what }: AuditQuery):
   )
 }
 
-/** The text of an entry in a store. */
+/** The text of an entry, the same for all who read it. */
 export function auditText(entry: AuditEntry): string {
   return JSON.stringify(entry)
 }
 
-/** The entry of a stored text; empty if it is damaged, so that lists can leave it out. */
-export function auditEntriesFrom(text: string | undefined): AuditEntry[] {
+/** The entry of a text, whose subject may stand beside it; empty if it is damaged, so that lists can leave it out. */
+export function auditEntriesFrom(text: string, subject?: string): AuditEntry[] {
   const entry = entryFrom(text)
-  return entry ? [entry as AuditEntry] : []
+  if (entry && subject !== undefined) entry.subject = subject
+  return entry?.subject === undefined ? [] : [entry as AuditEntry]
 }
 
 const entryFrom = readerOf(
@@ -103,6 +101,6 @@ const entryFrom = readerOf(
     atMs: timeSchema,
     by: Type.String(),
     what: Type.String(),
-    subject: Type.String(),
+    subject: Type.Optional(Type.String()),
   }),
 )

@@ -3,31 +3,46 @@ import { routeSpace, talliesOn, tallySpace, type TallyStore } from '../counts/ta
 import { timelineOn, timelineSpace, type TimelineStore } from '../counts/timeline-store.ts'
 import { questionsOn, type FleetQuestions } from '../fleet/questions.ts'
 import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
+import type { Clock } from '../../../shared/clock.ts'
+import { auditList, auditOn, loadedAuditList } from '../records/audit-list.ts'
+import type { AuditStore } from '../records/audit-store.ts'
 import type { Counts, Space } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
+import type { List, Lists } from '../shelves/lists.ts'
 import type { Messages } from '../shelves/messages.ts'
 import { swapsOn, type SwapStore } from '../swaps/store.ts'
+import { withTemporaryEnds } from './temporary-ends.ts'
 
 /** The spaces of counts of a gateway. */
 export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
+
+/** The lists of a gateway. */
+export const gatewayLists: readonly List[] = [auditList, loadedAuditList]
 
 /** What stands on the shelves, for any technology. */
 export type Records = Readonly<{
   tallies: TallyStore
   peaks: PeakStore
   timeline: TimelineStore
+  audit: AuditStore
   ledger: LedgerStore
   swaps: SwapStore
   questions: FleetQuestions
 }>
 
-export type Shelves = Readonly<{ counts: Counts; documents: Documents; messages: Messages }>
+export type Shelves = Readonly<{
+  counts: Counts
+  lists: Lists
+  documents: Documents
+  messages: Messages
+}>
 
-export function recordsOn({ counts, documents, messages }: Shelves): Records {
+export function recordsOn({ counts, lists, documents, messages }: Shelves, clock: Clock): Records {
   return {
     tallies: talliesOn(counts),
     peaks: peaksOn(counts),
     timeline: timelineOn(counts),
+    audit: withTemporaryEnds(auditOn(lists), clock),
     ledger: ledgerOn(documents),
     swaps: swapsOn(documents),
     questions: questionsOn(messages),

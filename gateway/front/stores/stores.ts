@@ -4,12 +4,12 @@ import type { RefusalStore } from '../counts/refusal-store.ts'
 import type { FleetStore } from '../fleet/store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
-import type { AuditStore } from '../records/audit-store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
 import type { NoticeStore } from '../records/notice-store.ts'
 import type { Counts } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
+import type { Lists } from '../shelves/lists.ts'
 import type { Messages } from '../shelves/messages.ts'
 import type { Records } from './records.ts'
 
@@ -19,10 +19,10 @@ export type Stores = Records &
     keys: KeyStore
     quota: QuotaStore
     counts: Counts
+    lists: Lists
     documents: Documents
     messages: Messages
     lastUses: LastUseStore
-    audit: AuditStore
     refusals: RefusalStore
     notices: NoticeStore
     /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */

@@ -2,7 +2,8 @@ import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { checkerOf, Type } from '../../../shared/schema.ts'
 import { dayMs } from '../../../shared/windows.ts'
-import { auditStart, isAsked, type AuditEntry, type AuditStore } from '../records/audit-store.ts'
+import { auditStart } from '../records/audit-list.ts'
+import { isAsked, type AuditEntry, type AuditStore } from '../records/audit-store.ts'
 import { rememberedDays } from '../counts/tally-store.ts'
 
 /** The action of a line about an end. */

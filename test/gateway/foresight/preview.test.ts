@@ -9,7 +9,8 @@ import { Caller } from '../../../gateway/front/keys/caller.ts'
 import { Quotas } from '../../../gateway/front/limits/quotas.ts'
 import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../../shared/windows.ts'
-import { redisAudit } from '../../../gateway/front/stores/redis/audit.ts'
+import { auditOn } from '../../../gateway/front/records/audit-list.ts'
+import { redisLists } from '../../../gateway/front/stores/redis/lists.ts'
 import { RedisKeys } from '../../../gateway/front/stores/redis/keys.ts'
 import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
@@ -54,7 +55,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   const connection = await connectionTo(t, { url: redis.url })
   const keys = new RedisKeys({ ...options, connection, clock: () => now })
   t.teardown(() => keys.close())
-  const audit = redisAudit(connection, options.prefix)
+  const audit = auditOn(redisLists({ ...options, connection }))
   const callers = await Promise.all(
     Array.from({ length: 50 }, async (_, i) => {
       const account = i < 15 ? { account: `account ${i % 5}` } : {}

@@ -7,7 +7,8 @@ import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { OwnMember } from '../../../gateway/front/fleet/own-member.ts'
 import type { FleetNews, SeenMember } from '../../../gateway/front/fleet/store.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { auditOn } from '../../../gateway/front/records/audit-list.ts'
+import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import type { SharedFleet } from '../../../gateway/front/fleet/shared-fleet.ts'
 import { redisDocuments } from '../../../gateway/front/stores/redis/documents.ts'
@@ -134,7 +135,7 @@ t.test(
   async (t) => {
     const database = openGatewayFile(join(folderOf(t), 'gateway.db'))
     t.teardown(() => database.close())
-    const audit = embeddedAudit(database)
+    const audit = auditOn(embeddedLists(database, Date.now))
     const fleet = fleetOfOne()
     const hashes = ['529981b2c0aa', '1c0f77d2e4ab']
     for (const [i, name] of ['edge-1', 'edge-2'].entries()) {

@@ -3,11 +3,12 @@ import t, { type Test } from 'tap'
 import { peaksOn } from '../../../gateway/front/counts/peak-store.ts'
 import { talliesOn } from '../../../gateway/front/counts/tally-store.ts'
 import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
-import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { auditOn } from '../../../gateway/front/records/audit-list.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
+import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
 import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
@@ -83,7 +84,9 @@ ledgerContract(t, name, async (t) => {
 
 auditStoreContract(t, name, async (t) => {
   const [one, two] = openTwice(t)
-  return { first: embeddedAudit(one), second: embeddedAudit(two) }
+  const [first, second] = [one, two].map((each) => auditOn(embeddedLists(each, Date.now)))
+  if (!first || !second) throw new Error('two were opened')
+  return { first, second }
 })
 
 peakStoreContract(t, name, async (t) => {

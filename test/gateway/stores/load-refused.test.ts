@@ -48,7 +48,7 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   const database = openGatewayFile(file)
   database.prepare("UPDATE keys SET record = '{' WHERE id = ?").run(keys[0]?.id)
   database.exec("UPDATE quotas SET state = 'x' WHERE quota = 'account:acme'")
-  database.exec("INSERT INTO audit (atMs, subject, entry) VALUES (1, 'x', 'x')")
+  database.exec("INSERT INTO list_audit (atMs, key, body) VALUES (1, 'x', 'x')")
   database.close()
   // A command that no gateway has applied.
   const visitor = await openStores(storeAt(file), { forCommandLine: true })
@@ -60,7 +60,7 @@ t.test('what is damaged is left out and counted; what is no store is refused', a
   t.match(copied, { keys: 5, quotas: 3, audit: 3, damaged: 2 })
   await client.hset('test:{keys}:records', keys[1]?.id ?? '', 'x')
   await client.hset('test:quota:odd', 'c', 'x')
-  await client.xadd('test:audit', '*', 'entry', 'x')
+  await client.xadd('test:{list:audit}', '*', 'entry', 'x')
   // Of an import that was broken off.
   await client.hset('test:{keys}:pending', keys[2]?.id ?? '', '1')
   const back = join(folder, 'back.db')

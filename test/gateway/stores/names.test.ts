@@ -71,8 +71,8 @@ t.test('every table of a gateway’s file is told, with a file that uses it', (t
   const rows = rowsOf('table of the file')
   t.strictSame(rows.map(({ name }) => name).sort(), tables.sort())
   for (const { name, text, file } of rows) {
-    // The tables of counts are made by the names of their spaces.
-    const inSource = name.replace(/^counts_[a-z]+/, 'counts_\\$\\{name\\}')
+    // The tables of counts and lists are made by the names of these.
+    const inSource = name.replace(/^(counts|list)_[a-z]+/, '$1_\\$\\{name\\}')
     t.match(text, new RegExp(`(?:FROM|INTO|UPDATE) ${inSource}(?!\\w)`), `${file}: ${name}`)
   }
   t.end()

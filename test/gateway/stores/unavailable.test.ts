@@ -4,7 +4,8 @@ import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { embeddedAudit } from '../../../gateway/front/stores/embedded/audit.ts'
+import { auditOn } from '../../../gateway/front/records/audit-list.ts'
+import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
@@ -115,7 +116,7 @@ t.test('each store in Redis says itself that it can’t be asked', async (t) => 
   await t.test('but a name of another type is a fault, which no waiting ends', async (t) => {
     const redis = await startRedis(t)
     const { keys, quota, audit } = await open(t, storeAt({ url: redis.url }))
-    await redis.client.set('test:audit', 'x')
+    await redis.client.set('test:{list:audit}', 'x')
     await redis.client.set('test:{keys}:records', 'x')
     await redis.client.set('test:quota:q', 'x')
     const faults = [
@@ -147,7 +148,7 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
         keys,
         quota,
         tallies: talliesOn(embeddedCounts(database)),
-        audit: embeddedAudit(database),
+        audit: auditOn(embeddedLists(database, Date.now)),
       },
     }
   }
@@ -175,7 +176,7 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
   })
   await t.test('but a table that is gone is a fault, which no waiting ends', async (t) => {
     const { database, stores } = openFile(t)
-    database.exec('DROP TABLE audit')
+    database.exec('DROP TABLE list_audit')
     const error: unknown = await stores.audit.since().catch((error: unknown) => error)
     t.match(error, { code: 'SQLITE_ERROR' })
   })

@@ -1,11 +1,7 @@
 import { dayMs } from '../../../../shared/windows.ts'
 import { intactKeyFrom, keyFrom } from '../../keys/record.ts'
-import {
-  auditEntriesFrom,
-  auditStart,
-  rememberedEntries,
-  type AuditEntry,
-} from '../../records/audit-store.ts'
+import { auditStart, loadAudit } from '../../records/audit-list.ts'
+import { auditEntriesFrom, type AuditEntry } from '../../records/audit-store.ts'
 import { ledgerDays, type ClosedDay } from '../../records/ledger-store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { hashOfState, stateOfHash } from '../redis/quota-hash.ts'
@@ -70,7 +66,7 @@ const audit: Kind<'lists', AuditEntry> = {
     return entries.length > 0 ? entries : undefined
   },
 
-  put: (store, entries) => store.putAudit(entries.slice(-rememberedEntries)),
+  put: (store, entries) => loadAudit(store.lists, entries),
 }
 
 const ledger: Kind<'documents', ClosedDay> = {

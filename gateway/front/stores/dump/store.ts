@@ -3,7 +3,8 @@ import type { KeyUses, LastUseStore } from '../../keys/last-use-store.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import type { Counts } from '../../shelves/counts.ts'
-import type { AuditEntry, AuditStore } from '../../records/audit-store.ts'
+import type { Lists } from '../../shelves/lists.ts'
+import type { AuditStore } from '../../records/audit-store.ts'
 import type { LedgerStore } from '../../records/ledger-store.ts'
 
 /** Stands for an entry that can't be read. */
@@ -42,11 +43,10 @@ export interface WrittenStore {
   readonly counts: Pick<Counts, 'add'>
   readonly ledger: Pick<LedgerStore, 'begin' | 'close'>
   readonly audit: Pick<AuditStore, 'add'>
+  readonly lists: Pick<Lists, 'add'>
   putQuotas(quotas: readonly NamedQuota[]): Promise<void>
   /** Puts last uses with the times that they have; of a token that has one already, the later stays. */
   putUses(uses: readonly (readonly [key: string, uses: KeyUses])[]): Promise<void>
-  /** Puts lines of an audit among its own, by their time. */
-  putAudit(entries: readonly AuditEntry[]): Promise<void>
   /** Makes permanent what was put. Without it, a new file isn't there. */
   finish(): Promise<void>
   close(): Promise<void>

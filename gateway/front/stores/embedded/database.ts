@@ -1,10 +1,11 @@
 import { openSqlite, type Database } from '../../../../shared/sqlite.ts'
-import { countSpaces } from '../records.ts'
+import { countSpaces, gatewayLists } from '../records.ts'
 import { tableOf } from './count-table.ts'
+import { listTable } from './list-table.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 24
+export const format = 25
 
 const tables = `
   CREATE TABLE keys (
@@ -33,13 +34,6 @@ const tables = `
   CREATE TABLE commandsDone (seq INTEGER NOT NULL) STRICT;
   INSERT INTO commandsDone VALUES (0);
   CREATE TABLE topUps (quota TEXT PRIMARY KEY, lines TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE audit (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    atMs INTEGER NOT NULL,
-    subject TEXT NOT NULL,
-    entry TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX auditBySubject ON audit (subject, seq);
   CREATE TABLE journal (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     states TEXT NOT NULL
@@ -116,7 +110,8 @@ const tables = `
     PRIMARY KEY (by, place)
   ) STRICT;
   CREATE INDEX recentRefusalsByTime ON recentRefusals (lastMs, count);
-  ${countSpaces.map(tableOf).join('\n')}`
+  ${countSpaces.map(tableOf).join('\n')}
+  ${gatewayLists.map(listTable).join('\n')}`
 
 /** How long a change may wait for the lock of another process. */
 const busyTimeoutMs = 100

@@ -3,16 +3,17 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import { beginningOf } from '../../limits/counters.ts'
 import { newQuota, type QuotaState } from '../../limits/quota-state.ts'
+import { auditOn } from '../../records/audit-list.ts'
 import { ledgerOn } from '../../records/ledger-store.ts'
 import { damaged, type ReadStore } from '../dump/store.ts'
 import { keepUntil } from '../keep-until.ts'
 import { applyCommand } from './apply-command.ts'
-import { embeddedAudit } from './audit.ts'
 import { isClaimed } from './claim.ts'
 import { embeddedDocuments } from './documents.ts'
 import { openToInspect, requireGatewayFile } from './gateway-file.ts'
 import { isThere } from './is-there.ts'
 import { embeddedLastUses } from './last-uses.ts'
+import { embeddedLists } from './lists.ts'
 import { quotaFile, stateFrom, type QuotaFile } from './quota-file.ts'
 import { embeddedCounts } from './counts.ts'
 
@@ -37,7 +38,7 @@ export function readFile(file: string, clock: Clock): ReadStore {
     quotas: quotasIn(database, clock()),
     counts: embeddedCounts(database),
     lastUses: embeddedLastUses(database),
-    audit: embeddedAudit(database),
+    audit: auditOn(embeddedLists(database, clock)),
     ledger: ledgerOn(embeddedDocuments(database, clock)),
     close() {
       database.close()

@@ -1,20 +1,15 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import {
-  auditEntriesFrom,
-  auditText,
-  rememberedEntries,
-  type AuditEntry,
-} from '../../records/audit-store.ts'
+import { auditOn } from '../../records/audit-list.ts'
 import { ledgerOn } from '../../records/ledger-store.ts'
 import type { WrittenStore } from '../dump/store.ts'
-import { embeddedAudit } from './audit.ts'
 import { claim } from './claim.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedDocuments } from './documents.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { lastUseRows } from './last-uses.ts'
+import { embeddedLists } from './lists.ts'
 import { newFile } from './new-file.ts'
 import { EmbeddedQuotas } from './quota.ts'
 import { quotaFile } from './quota-file.ts'
@@ -58,6 +53,7 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
   const database = openGatewayFile(path)
   database.pragma(`cache_size = -${cacheKb}`)
   database.pragma('synchronous = NORMAL')
+  const lists = embeddedLists(database, clock)
   const quotas = quotaFile(database)
   const uses = lastUseRows(database)
   const putUses = database.transaction((all: Parameters<WrittenStore['putUses']>[0]) => {
@@ -72,7 +68,8 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
     keys: new EmbeddedKeys(database, clock),
     counts: embeddedCounts(database),
     ledger: ledgerOn(embeddedDocuments(database, clock)),
-    audit: embeddedAudit(database),
+    audit: auditOn(lists),
+    lists,
     putQuotas(some) {
       quotas.moveToTable(some.map(({ quota, state }) => ({ ...state, quota })))
       for (const { quota, state } of some) {
@@ -81,7 +78,6 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
       return Promise.resolve()
     },
     putUses: (all) => Promise.resolve(putUses.immediate(all)),
-    putAudit: (entries) => Promise.resolve(putAudit(database, entries)),
     finish() {
       database.pragma('synchronous = FULL')
       database.pragma('wal_checkpoint(TRUNCATE)')
@@ -104,19 +100,4 @@ function claimIn(file: string): Database {
   database.close()
   if (claimed) return claimed
   throw new Error(`a gateway counts in ${file}: stop it first. Nothing was written`)
-}
-
-/** Puts lines among those of the file, by their time: lists read no further back than the first one that is too old. */
-function putAudit(database: Database, given: readonly AuditEntry[]): void {
-  const texts = database.prepare<[], string>('SELECT entry FROM audit ORDER BY seq').pluck()
-  const insert = database.prepare('INSERT INTO audit (atMs, subject, entry) VALUES (?, ?, ?)')
-  const replace = database.transaction(() => {
-    const entries = [...given, ...texts.all().flatMap((text) => auditEntriesFrom(text))]
-    database.exec('DELETE FROM audit')
-    entries.sort((a, b) => a.atMs - b.atMs)
-    for (const entry of entries.slice(-rememberedEntries)) {
-      insert.run(entry.atMs, entry.subject, auditText(entry))
-    }
-  })
-  replace.immediate()
 }

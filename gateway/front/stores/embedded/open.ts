@@ -1,16 +1,15 @@
 import { statSync } from 'node:fs'
 import { ownMessages } from '../../shelves/messages.ts'
 import type { StoreSettings } from '../../config/config.ts'
-import { withTemporaryEnds } from '../temporary-ends.ts'
 import { fleetOfOne } from '../../fleet/single-member.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
-import { embeddedAudit } from './audit.ts'
 import { embeddedCounts } from './counts.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedDocuments } from './documents.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
+import { embeddedLists } from './lists.ts'
 import { EmbeddedNotices } from './notices.ts'
 import { embeddedRefusals } from './refusals.ts'
 import { EmbeddedQuotas } from './quota.ts'
@@ -30,6 +29,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   usage.pragma('synchronous = NORMAL')
   const shelves = {
     counts: embeddedCounts(usage),
+    lists: embeddedLists(database, clock),
     documents: embeddedDocuments(database, clock),
     messages: ownMessages(),
   }
@@ -38,9 +38,8 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     keys,
     quota,
     ...shelves,
-    ...recordsOn(shelves),
+    ...recordsOn(shelves, clock),
     lastUses: embeddedLastUses(usage),
-    audit: withTemporaryEnds(embeddedAudit(database), clock),
     refusals: embeddedRefusals(usage),
     notices: new EmbeddedNotices(usage, clock),
     fleet: fleetOfOne(clock),

@@ -3,18 +3,18 @@ import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import { fleetOn } from '../../fleet/shared-fleet.ts'
 import { intactKeyFrom } from '../../keys/record.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
+import { auditOn } from '../../records/audit-list.ts'
 import { ledgerOn } from '../../records/ledger-store.ts'
 import { damaged, type Found, type ReadStore, type WrittenStore } from '../dump/store.ts'
 import { keepUntil } from '../keep-until.ts'
 import { answerOf } from './answer.ts'
-import { redisAudit } from './audit.ts'
 import type { Connection } from './connect.ts'
 import { redisDocuments } from './documents.ts'
 import type { RedisFormat } from './format.ts'
 import { keyNames } from './key-names.ts'
 import { RedisKeys } from './keys.ts'
 import { redisLastUses, usesPutter } from './last-uses.ts'
-import { auditPutter } from './put-audit.ts'
+import { redisLists } from './lists.ts'
 import { hashOfState, stateOfHash } from './quota-hash.ts'
 import { mastersOf, pairsOf, scanned } from './scan.ts'
 import { redisCounts } from './counts.ts'
@@ -50,7 +50,7 @@ export function readRedis(location: RedisLocation): ReadStore {
     quotas: quotasIn(location),
     counts: redisCounts(options),
     lastUses: redisLastUses(options),
-    audit: redisAudit(connection, prefix),
+    audit: auditOn(redisLists(options)),
     ledger: ledgerOn(documents),
     close: () => Promise.resolve(connection.disconnect()),
   }
@@ -59,16 +59,17 @@ export function readRedis(location: RedisLocation): ReadStore {
 export async function writtenRedis(location: RedisLocation): Promise<WrittenStore> {
   const { connection, prefix, format } = location
   const options = { connection, prefix, timeoutMs }
+  const lists = redisLists(options)
   // The record of the store comes before anything else.
   await format.look()
   return {
     keys: new RedisKeys(options),
     counts: redisCounts(options),
     ledger: ledgerOn(redisDocuments(options)),
-    audit: redisAudit(connection, prefix),
+    audit: auditOn(lists),
+    lists,
     putQuotas: quotaPutter(location),
     putUses: usesPutter(options),
-    putAudit: auditPutter(options),
     finish: () => Promise.resolve(),
     close: () => Promise.resolve(connection.disconnect()),
   }

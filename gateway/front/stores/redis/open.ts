@@ -3,13 +3,11 @@ import type { RedisSettings, StoreSettings } from '../../config/config.ts'
 import { fleetOn } from '../../fleet/shared-fleet.ts'
 import type { Documents } from '../../shelves/documents.ts'
 import type { KeyStore } from '../../keys/store.ts'
-import { withTemporaryEnds } from '../temporary-ends.ts'
 import { Breaker } from '../breaker.ts'
 import { countKeysIn } from '../count-keys.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
-import { redisAudit } from './audit.ts'
 import { RedisCondition } from './condition.ts'
 import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
@@ -17,6 +15,7 @@ import { redisDocuments } from './documents.ts'
 import { RedisFormat } from './format.ts'
 import { RedisKeys, type IndexedKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
+import { redisLists } from './lists.ts'
 import { redisMessages } from './messages.ts'
 import { plainCause, redisName } from './name.ts'
 import { RedisNotices } from './notices.ts'
@@ -52,6 +51,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const quota = redisQuotas(parts)
   const shelves = {
     counts: redisCounts(parts),
+    lists: redisLists({ connection, prefix, timeoutMs }),
     documents: redisDocuments({ connection, prefix, timeoutMs }),
     messages: redisMessages(connection, prefix),
   }
@@ -67,9 +67,8 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     keys,
     quota,
     ...shelves,
-    ...recordsOn(shelves),
+    ...recordsOn(shelves, clock),
     lastUses: redisLastUses(parts),
-    audit: withTemporaryEnds(redisAudit(connection, prefix), clock),
     refusals: redisRefusals(parts),
     notices: new RedisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
