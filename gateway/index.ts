@@ -28,6 +28,18 @@ export type { AuditEntry, AuditQuery, AuditStore, Change } from './front/records
 export type { KeyUses, LastUseStore, TokenUse } from './front/keys/last-use-store.ts'
 export type { RefusalChunk, RefusalIndex, RefusalStore } from './front/counts/refusal-store.ts'
 export type { Batch, CountStore } from './front/counts/batch.ts'
+export type {
+  CountBatch,
+  CountLine,
+  Counts,
+  Lines,
+  Merging,
+  Space,
+} from './front/shelves/counts.ts'
+export type { Document, Documents, PutOptions } from './front/shelves/documents.ts'
+export { listStart, type Entry, type List, type Lists } from './front/shelves/lists.ts'
+export type { Messages } from './front/shelves/messages.ts'
+export type { OwnStores } from './front/stores/own/stores.ts'
 export type { Tally, TallyStore } from './front/counts/tally-store.ts'
 export type { NoticeStore } from './front/records/notice-store.ts'
 export { openStores } from './front/stores/open.ts'

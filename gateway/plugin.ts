@@ -21,6 +21,7 @@ import { watchApps } from './front/guarded-routes.ts'
 import type { FindCaller } from './front/keys/own-callers.ts'
 import { makeIdsUnique } from './front/http/request-ids.ts'
 import type { RouteOf } from './front/request-record.ts'
+import type { OwnStores } from './front/stores/own/stores.ts'
 import type { Stores } from './front/stores/stores.ts'
 import type { Unfit } from './front/stranger.ts'
 
@@ -67,8 +68,11 @@ export interface TollgateOptions {
   readonly config?: string | ConfigFile
   /** Instead of `config`: a configuration from `loadConfig` or `configOf`. */
   readonly loaded?: Config
-  /** The stores: by default those of the configuration, which are closed with the app. */
-  readonly stores?: Stores
+  /**
+   * The stores: by default those of the configuration, which are closed with the app. Given ones are the app's, which closes them
+   * after Tollgate: in an `onClose` hook that it adds before.
+   */
+  readonly stores?: Stores | OwnStores
   /** A secret shared with the backends: every forwarded request is signed with it. */
   readonly secret?: string | undefined
   /** The time in milliseconds, also of limits and bans, unless they are in Redis; `Date.now` by default. */
@@ -115,12 +119,13 @@ export const tollgate: FastifyPluginAsync<TollgateOptions> = fastifyPlugin(regis
 })
 
 async function register(app: FastifyInstance, options: TollgateOptions): Promise<void> {
-  const { guard, openTollgate, openWings, OwnCallers, unfitFor } = await needed()
+  const { guard, openTollgate, openWings, OwnCallers, storesOn, unfitFor } = await needed()
   const loaded = configFrom(options)
   const { config, warnings } = loaded
   requireFit(app, config, unfitFor(app, config)[0])
   makeIdsUnique(app)
-  const { secret, clock = Date.now, keyOf, callers, refuse, stores } = options
+  const { secret, clock = Date.now, keyOf, callers, refuse } = options
+  const stores = options.stores && storesOn(options.stores, clock)
   for (const [name, option] of Object.entries({ keyOf, callers, refuse })) {
     if (option === undefined || typeof option === 'function') continue
     throw new TypeError(`Tollgate’s option "${name}" must be a function, got ${typeof option}`)
@@ -178,14 +183,15 @@ const byRedis =
 
 /** Loads both wings, which an app needs once it registers the plugin: they cost ten times as much as all else here. */
 async function needed() {
-  const [wings, guards, app, own, stranger] = await Promise.all([
+  const [wings, guards, app, own, stores, stranger] = await Promise.all([
     import('./wings.ts'),
     import('./front/guard.ts'),
     import('./office/app/open.ts'),
     import('./front/keys/own-callers.ts'),
+    import('./front/stores/own/stores.ts'),
     import('./front/stranger.ts'),
   ])
-  return { ...wings, ...guards, ...app, ...own, ...stranger }
+  return { ...wings, ...guards, ...app, ...own, ...stores, ...stranger }
 }
 
 function configFrom(options: TollgateOptions): AppOptions['loaded'] & Pick<Loaded, 'warnings'> {

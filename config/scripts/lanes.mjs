@@ -5,6 +5,7 @@ export const beside = {
   faults: 'faults',
   floods: 'floods',
   deploy: 'packages and images',
+  postgres: 'a store in PostgreSQL',
   scripts: 'scripts',
   bench: 'the load of the benchmark',
 }

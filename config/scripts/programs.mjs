@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { librariesOf, NotHere, unpackDebian } from './debian.mjs'
 import { findOnPath, root, SetupError } from './shared.mjs'
 
+/** Where Debian puts PostgreSQL: beside the path. */
+const postgresFolder = 'usr/lib/postgresql/15/bin'
+
 /**
  * The programs that tests run beside Node and Chromium, each with Debian's packages, what these need that a base system
  * lacks, and its file in them. `paths` are its names on the path, if others fit as well.
@@ -33,11 +36,23 @@ const programs = {
     ],
     file: 'usr/sbin/haproxy',
   },
+  postgres: ofPostgres('postgres'),
+  initdb: ofPostgres('initdb'),
   // An unpacked shell doesn't find its own functions: `UNPACKED` in its environment says where they are.
   zsh: { packages: ['zsh', 'zsh-common'], file: 'bin/zsh' },
   fish: { packages: ['fish', 'fish-common', 'libpcre2-32-0'], file: 'usr/bin/fish' },
   // Its packages have the version in their names. It finds its own sources beside its file.
   go: { packages: ['golang-go'], withDependencies: true, file: 'usr/lib/go/bin/go' },
+}
+
+/** A program of PostgreSQL, which finds its files by its own place. */
+function ofPostgres(name) {
+  const options = {
+    packages: ['postgresql-15', 'libpq5'],
+    withDependencies: true,
+    folder: 'postgres',
+  }
+  return { file: join(postgresFolder, name), ...options }
 }
 
 /**
@@ -69,7 +84,8 @@ export async function findRedis() {
 
 async function foundOrFetched(name) {
   const { paths = [name], packages, file, folder = name, ...options } = programs[name] ?? {}
-  const found = process.env[variableOf(name)] || findOnPath(paths, '/usr/sbin')
+  const found =
+    process.env[variableOf(name)] || findOnPath(paths, '/usr/sbin', join('/', postgresFolder))
   if (found || !packages) return found
   const target = await unpackDebian(folder, packages, options)
   const binary = join(target, name)

@@ -27,7 +27,8 @@ export async function findTestTools() {
   // Chromium takes longest.
   const chromium = findChromium()
   process.env.LIBFAKETIME = await findFaketime()
-  for (const name of ['nginx', 'caddy', 'haproxy', 'zsh', 'fish', 'promtool', 'prometheus', 'go']) {
+  const names = ['nginx', 'caddy', 'haproxy', 'zsh', 'fish', 'promtool', 'prometheus', 'go']
+  for (const name of [...names, 'postgres', 'initdb']) {
     process.env[variableOf(name)] = await findProgram(name)
   }
   process.env.CHROMIUM_BIN = await chromium

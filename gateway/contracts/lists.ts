@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { promised, type Contract, type Promises } from './contract.ts'
 import { listStart, type Entry, type List, type Lists } from '../front/shelves/lists.ts'
 
 /** Views of one store without any lists, as two gateways have it, by a clock that a test moves. */
@@ -7,13 +8,6 @@ export type TwoLists = Readonly<{
   second: Lists
   setTime: (ms: number) => void
   close: () => Promise<void>
-}>
-
-export type ListsContract = Readonly<{
-  /** Declares a test, as node:test does. */
-  test: (name: string, run: () => Promise<void>) => unknown
-  /** Opens a store for one test. */
-  open: () => Promise<TwoLists>
 }>
 
 const now = 1_900_000_000_000
@@ -30,21 +24,16 @@ const slack = 200
 const oddTexts = ['a b', 'Zoë', '{a}:b', '%25', '*?[d]', '__proto__', 'x\0y', '\n', '1', '\'"`\\']
 
 /** The promises of a shelf of lists, for any technology. */
-export function listsContract({ test, open }: ListsContract): void {
-  for (const [name, run] of Object.entries(promises)) {
-    void test(name, async () => {
-      const lists = await open()
-      lists.setTime(now)
-      try {
-        await run(lists)
-      } finally {
-        await lists.close()
-      }
-    })
+export function listsContract({ test, open }: Contract<TwoLists>): void {
+  const opened = async (): Promise<TwoLists> => {
+    const lists = await open()
+    lists.setTime(now)
+    return lists
   }
+  promised({ test, open: opened }, promises)
 }
 
-const promises: Readonly<Record<string, (lists: TwoLists) => Promise<void>>> = {
+const promises: Promises<TwoLists> = {
   'entries are read in their order, whoever added them': async ({ first, second }) => {
     assert.deepEqual(await first.since(log, listStart), { entries: [], cursor: listStart })
     assert.deepEqual(await backIn(first, log), [])

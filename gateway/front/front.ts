@@ -50,7 +50,7 @@ export async function openFront(options: FrontOptions) {
     await closers.close()
     throw error
   }
-  const nameOfStore = storeName(config.store)
+  const nameOfStore = providedStores ? 'the app’s' : storeName(config.store)
   const listening: Listening = { by: undefined }
   const opening: Opening = {
     config,
