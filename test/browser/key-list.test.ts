@@ -132,7 +132,7 @@ test('an account has a page with all its keys, which their pages lead to', async
   ])
   await looksWell(t, page, 'account')
   await go(page, 'accounts/nobody')
-  await page.getByText('No key has this account.').waitFor()
+  await page.getByText('No key has this account').waitFor()
 })
 
 test('who may not change keys chooses none', async (t, open) => {

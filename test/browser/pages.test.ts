@@ -18,6 +18,7 @@ import { json } from '../support/http.ts'
 import { startRedis } from '../support/redis.ts'
 
 const { test } = await startBrowser(t)
+const readerToken = 'token-of-bob-0123456789'
 
 test('each page reads well with nothing to show', async (t, open) => {
   const { url } = await startWithRedis(t)
@@ -45,6 +46,33 @@ test('each page reads well with nothing to show', async (t, open) => {
     await go(page, odd)
     t.ok(await page.locator('h1').isVisible(), odd)
   }
+})
+
+test('an empty page has the button of its first step', async (t, open) => {
+  const { url } = await startAdmin(t)
+  const page = await open(url, { place: 'keys' })
+  const dialog = page.getByRole('dialog', { name: 'Create key' })
+  const opens = async (button: string): Promise<void> => {
+    await page.getByRole('button', { name: button }).press('Enter')
+    await dialog.waitFor()
+  }
+  await opens('Create the first key')
+  await page.keyboard.press('Escape')
+  t.equal(await focused(page), 'Create the first key', 'the focus is back')
+  await go(page, 'accounts/acme')
+  await opens('Create its first key')
+  t.equal(await dialog.getByLabel(/^Account/).inputValue(), 'acme')
+  await page.keyboard.press('Escape')
+  await go(page, 'deprecations')
+  await page.getByRole('link', { name: 'Edit the configuration' }).press('Enter')
+  await page.getByRole('heading', { name: 'Configuration' }).waitFor()
+})
+
+test('who may not create keys is offered none', async (t, open) => {
+  const { url } = await startAdmin(t, { tokens: `bob/read:${readerToken}` })
+  const page = await open(url, { token: readerToken, place: 'keys' })
+  await page.getByText('There are no keys yet').waitFor()
+  t.equal(await page.getByRole('button', { name: /Create/ }).count(), 0)
 })
 
 test('each page shows one key, and none of them another path or a mistake of ours', async (t, open) => {

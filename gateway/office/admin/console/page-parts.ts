@@ -51,6 +51,25 @@ export function failure({ message }: Pick<ApiError, 'message'>) {
   return html`<p class="banner bad" role="alert">${message}</p>`
 }
 
+/** A page without anything yet: the first step, and what it takes it by. */
+export function emptyPage(title: string, ...steps: Child[]): Child {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    ${steps}
+  </section>`
+}
+
+/** The button of the page's title once more, where the first step is. */
+export function firstButton(label: string): Child {
+  const press = (): void => document.querySelector<HTMLElement>('.head .go')?.click()
+  return html`<p><button type="button" onClick=${press}>${label}</button></p>`
+}
+
+/** A link to the configuration that looks like a button, for a first step. */
+export function toConfiguration(): Child {
+  return html`<p><a class="go" href="#/configuration">Edit the configuration</a></p>`
+}
+
 /** A time as all pages show it, or what stands for none. */
 export function time(iso: string | null | undefined, otherwise?: string) {
   if (!iso) return html`<span class="quiet">${otherwise ?? '–'}</span>`

@@ -2,23 +2,26 @@ import { query, type Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { plural } from '../../../../front/http/page/format.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { aged, page, table } from '../page-parts.ts'
+import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { keyColumns } from './key-columns.ts'
+import { MakeKey } from './make-key.ts'
 
 /** The keys of an account that are listed; the command has all. */
 const mostKeys = 200
 
 /** An account: its keys, which use up one quota. */
-export function Account({ id }: { id: string; session: Session }) {
+export function Account({ id, session }: { id: string; session: Session }) {
+  const mayAll = session.role === 'all'
   const path = `/admin/keys${query({ account: id, standing: 'true', limit: mostKeys })}`
   const keys = useData<KeyPage>(path, 5_000)
   return page(
     `Account ${id}`,
     `tollgate keys list --account ${id}`,
-    null,
+    mayAll && html`<${MakeKey} made=${keys.reload} account=${id} isMain />`,
     aged(keys, ({ keys: rows, next }) => {
-      if (rows.length === 0) return html`<p class="quiet">No key has this account.</p>`
+      if (rows.length === 0)
+        return emptyPage('No key has this account', mayAll && firstButton('Create its first key'))
       const some = `${next === null ? '' : 'More than '}${plural(rows.length, 'key')}`
       return html`
         <p class="sentence">

@@ -3,7 +3,7 @@ import type { KeptMigration } from '../migration.ts'
 import { useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, numeric, page, table, time } from '../page-parts.ts'
+import { aged, emptyPage, numeric, page, table, time, toConfiguration } from '../page-parts.ts'
 import { routesTo } from '../settings.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
@@ -23,7 +23,8 @@ export function Backends({ session, migration }: Props) {
     html`<${Swaps} session=${session} />`,
     aged(upstreams, (all) => {
       const names = Object.entries(all)
-      if (names.length === 0) return html`<p class="quiet">The configuration has no upstreams.</p>`
+      if (names.length === 0)
+        return emptyPage('The configuration has no upstreams', toConfiguration())
       return names.map(
         ([name, targets]) => html`
           <h2>${name}</h2>

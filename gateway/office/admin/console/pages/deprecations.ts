@@ -5,7 +5,16 @@ import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, keyLink, numeric, page, table, time } from '../page-parts.ts'
+import {
+  aged,
+  emptyPage,
+  keyLink,
+  numeric,
+  page,
+  table,
+  time,
+  toConfiguration,
+} from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -55,9 +64,9 @@ function saveAll(calls: readonly CallsView[]): Child {
 }
 
 function nothingYet(): Child {
-  return html`
-    <section class="card">
-      <h2>Nothing is deprecated</h2>
+  return emptyPage(
+    'Nothing is deprecated',
+    html`
       <p>
         To tell callers that an operation will be removed, name it in the configuration. Every
         answer of it then says so, and this page lists who still calls it:
@@ -68,9 +77,9 @@ deprecations:
     since: 2026-12-01
     sunset: 2027-06-01
     replacement: /v1/pets?status=available</pre>
-      <p><a href="#/configuration">Edit the configuration</a></p>
-    </section>
-  `
+    `,
+    toConfiguration(),
+  )
 }
 
 const callParts = [{ name: 'answered', label: 'calls in 30 days' }]

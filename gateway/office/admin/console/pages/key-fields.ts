@@ -5,9 +5,9 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { Plan } from '../settings.ts'
 
 /** The settings of a new key. */
-export function KeyFields({ plans }: { plans: readonly Plan[] }) {
+export function KeyFields({ plans, account }: { plans: readonly Plan[]; account?: string }) {
   const [plan, setPlan] = useState<string>()
-  const [hasAccount, setHasAccount] = useState(false)
+  const [hasAccount, setHasAccount] = useState(account !== undefined)
   const { limits } = plans.find(({ name }) => name === plan) ?? plans[0] ?? {}
   return html`
     <label>Name <input name="name" required autocomplete="off" /></label>
@@ -16,6 +16,7 @@ export function KeyFields({ plans }: { plans: readonly Plan[] }) {
       >Account, if several keys share one quota
       <input
         name="account"
+        defaultValue=${account}
         autocomplete="off"
         onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
     /></label>

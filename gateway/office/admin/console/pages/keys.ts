@@ -4,7 +4,7 @@ import { planField } from '../controls.ts'
 import { useData } from '../data.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, page, table } from '../page-parts.ts'
+import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import { plansIn } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
@@ -94,7 +94,7 @@ export function Keys({ session, search, list }: Props) {
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
-        ? html`<${Empty} isFiltered=${Object.values(filters).join('') !== ''} />`
+        ? nothingListed(Object.values(filters).join('') !== '', session)
         : html`
             ${table(
               captionOf(filters, today.data),
@@ -147,14 +147,15 @@ function captionOf(
 }
 
 /** The way to the first key, for a gateway that has none. */
-function Empty({ isFiltered }: { isFiltered: boolean }) {
+function nothingListed(isFiltered: boolean, { role }: Session): Child {
   if (isFiltered) return html`<p class="quiet">No key matches.</p>`
-  return html`
-    <section class="card">
-      <h2>There are no keys yet</h2>
-      <p>Create one here or on the command line. Its token is shown once:</p>
+  return emptyPage(
+    'There are no keys yet',
+    role === 'all' && firstButton('Create the first key'),
+    html`
+      <p>On the command line:</p>
       <pre>tollgate keys create --plan free --name "My first"</pre>
-      <p><a href="#/now">Now</a> shows how to try it.</p>
-    </section>
-  `
+      <p>Its token is shown once. <a href="#/now">Now</a> shows how to try it.</p>
+    `,
+  )
 }

@@ -11,8 +11,15 @@ import type { MadeKey } from '../../../operations/keys/create.ts'
 import type { RotatedKey } from '../../../operations/keys/rotate.ts'
 import { KeyFields, settingsIn } from './key-fields.ts'
 
+type MakeProps = Readonly<{
+  made: () => void
+  /** The account that its form has at first. */
+  account?: string
+  isMain?: boolean
+}>
+
 /** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
-export function MakeKey({ made, isMain }: { made: () => void; isMain?: boolean }) {
+export function MakeKey({ made, account, isMain }: MakeProps) {
   const config = useData<RunningConfig>('/admin/config')
   const [key, setKey] = useState<MadeKey>()
   const create = async (form: FormData): Promise<void> => {
@@ -25,7 +32,10 @@ export function MakeKey({ made, isMain }: { made: () => void; isMain?: boolean }
   return html`<${FormDialog}
     label="Create key"
     isMain=${isMain}
-    fields=${html`<${KeyFields} plans=${config.data ? plansIn(config.data.config) : []} />`}
+    fields=${html`<${KeyFields}
+      account=${account}
+      plans=${config.data ? plansIn(config.data.config) : []}
+    />`}
     submit=${create}
     result=${
       key &&
