@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
 import { startAdmin } from '../support/admin.ts'
 import {
   furnish,
@@ -165,6 +166,25 @@ test('Now shows what was sent, live', async (t, open) => {
   await page.getByRole('heading', { name: 'Acme' }).waitFor()
   await page.getByText('by a ban or another reason', { exact: true }).first().waitFor()
   t.match(page.url(), key.id)
+})
+
+test('of many callers of what goes the first are shown, those with most calls', async (t, open) => {
+  const { url, gateway } = await startAdmin(t, { more: retiring })
+  const [day, lastMs] = [Math.floor(Date.now() / 86_400_000), Date.now()]
+  const lines = await Promise.all(
+    Array.from({ length: 25 }, async (_each, i) => {
+      const { key } = await gateway.key({ name: `Caller ${i}` })
+      return { day, key: key.id, what: deprecatedCall('GET /v1/old'), count: i + 1, lastMs }
+    }),
+  )
+  await gateway.stores.tallies.add({ by: 'test', number: 1, lines })
+  const page = await open(url, { place: 'deprecations' })
+  await page.getByText('most calls first: the first 20 of 25', { exact: false }).waitFor()
+  const callers = page.getByRole('region', { name: /^Keys that called it/ }).locator('tbody tr')
+  t.match(await callers.allInnerTexts(), [/^Caller 24\s+25\s/, /^Caller 23\s+24\s/])
+  t.equal(await callers.count(), 20)
+  await page.getByRole('button', { name: 'Show all 25' }).press('Enter')
+  await until(async () => (await callers.count()) === 25)
 })
 
 test('limits for a time, grants and shadows are given by hand', async (t, open) => {

@@ -2,6 +2,7 @@ import type { Session } from '../api.ts'
 import { DayBars, type Day } from '../charts/days.ts'
 import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
+import { FirstRows } from '../first-rows.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -11,9 +12,9 @@ import {
   keyLink,
   numeric,
   page,
-  table,
   time,
   toConfiguration,
+  type Column,
 } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
 import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
@@ -99,21 +100,20 @@ function callsByDay(days: readonly CallsOfDay[]): Child {
 
 function callersOf(rows: readonly CallsView[]): Child {
   if (rows.length === 0) return html`<p class="quiet">Nobody has called it in the last 90 days.</p>`
-  return table(
-    `Keys that called it in the last 90 days: ${count(rows.length)}`,
-    [
-      { name: 'Key', cell: ({ key, name }: CallsView) => keyLink(key, name || key) },
-      numeric('Calls', ({ calls: times }: CallsView) => count(times)),
-      { name: 'Last', cell: ({ last }: CallsView) => time(last) },
-      { name: 'Sunset', cell: ownSunset },
-    ],
-    rows.slice(0, shownCallers),
-    ({ key }) => key,
-  )
+  return html`<${FirstRows}
+    caption="Keys that called it in the last 90 days, most calls first"
+    columns=${callerColumns}
+    rows=${rows}
+    keyOf=${({ key }: CallsView) => key}
+  />`
 }
 
-/** The callers of an operation that are listed; the file has all. */
-const shownCallers = 200
+const callerColumns: readonly Column<CallsView>[] = [
+  { name: 'Key', cell: ({ key, name }) => keyLink(key, name || key) },
+  numeric('Calls', ({ calls }) => count(calls)),
+  { name: 'Last', cell: ({ last }) => time(last) },
+  { name: 'Sunset', cell: ownSunset },
+]
 
 function ownSunset({ sunset, extension, needsExtension }: CallsView): Child {
   if (extension) return html`${time(sunset)} <span class="state active">extended</span>`

@@ -1,29 +1,24 @@
-import { useState } from 'preact/hooks'
 import { DayBars, sum } from '../charts/days.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
 import { refusedBy } from '../charts/outcomes.ts'
-import { numeric, table, time } from '../page-parts.ts'
+import { FirstRows } from '../first-rows.ts'
+import { numeric, time } from '../page-parts.ts'
 import { reasonText } from '../reason-text.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
 import { rawChange } from './audit.ts'
 
-/** The lines of the timeline that are shown at first. */
-const firstLines = 20
-
 /** The refusals of a key, and the changes of it. */
-export function Lines({ lines }: { lines: readonly TimelineLine[] }) {
-  const [isWhole, setWhole] = useState(false)
-  const newest = [...lines].reverse()
-  const shown = isWhole ? newest : newest.slice(0, firstLines)
+export function linesOf(lines: readonly TimelineLine[]): Child {
   if (lines.length === 0)
     return html`<p class="quiet">Nothing was refused or changed in the last 7 days.</p>`
-  return html`
-    ${table('The last 7 days, newest first', lineColumns, shown)}
-    ${lines.length > shown.length && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${count(lines.length)} lines</button></p>`}
-  `
+  return html`<${FirstRows}
+    caption="The last 7 days, newest first"
+    columns=${lineColumns}
+    rows=${[...lines].reverse()}
+  />`
 }
 
 const lineColumns = [

@@ -11,7 +11,7 @@ import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './key-actions.ts'
-import { Lines, usageOf } from './key-history.ts'
+import { linesOf, usageOf } from './key-history.ts'
 import { count } from '../../../../front/http/page/format.ts'
 
 /** One key: how it stands, why it was refused, and what can be done. */
@@ -41,7 +41,7 @@ export function Key({ id, session }: { id: string; session: Session }) {
           )}
           ${aged(key, windowsOf)}
           <h2>What happened</h2>
-          ${aged(timeline, ({ lines }) => html`<${Lines} lines=${lines} />`)}
+          ${aged(timeline, ({ lines }) => linesOf(lines))}
         </div>
         ${aged(key, factsOf)}
       </div>

@@ -3,10 +3,11 @@ import { Latency, summaryOf, Traffic } from '../charts/traffic.ts'
 import type { Session } from '../api.ts'
 import { Choice } from '../controls.ts'
 import { useData, type Loaded } from '../data.ts'
-import { clock, count } from '../../../../front/http/page/format.ts'
+import { FirstRows } from '../first-rows.ts'
+import { clock } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { useLive, type Live } from '../live.ts'
-import { aged, keyLink, page, table, time } from '../page-parts.ts'
+import { aged, keyLink, page, time, type Column } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
 import { FirstSteps } from './first-steps.ts'
@@ -18,9 +19,6 @@ import { SwapBanners } from './swap.ts'
 
 /** How often a reader of the screen hears how it goes. */
 const toldEveryMs = 10_000
-
-/** The bans that are listed. */
-const shownBans = 20
 
 /** The traffic of all gateways at this moment; the id of a plan leaves only its keys and refusals. */
 export function Now({ id: plan, session }: { id?: string; session: Session }) {
@@ -113,20 +111,20 @@ function bansOf(bans: Bans): Child {
     <h2>Banned now</h2>
     ${aged(bans, (all) => {
       if (all.length === 0) return html`<p class="quiet">No key is banned.</p>`
-      return table(
-        all.length > shownBans
-          ? `The first ${shownBans} of ${count(all.length)} keys that are banned`
-          : 'Keys that are banned',
-        [
-          { name: 'Key', cell: ({ id, name }: BanView) => keyLink(id, name || id) },
-          { name: 'Until', cell: ({ until }: BanView) => time(until) },
-        ],
-        all.slice(0, shownBans),
-        ({ id }) => id,
-      )
+      return html`<${FirstRows}
+        caption="Keys that are banned"
+        columns=${banColumns}
+        rows=${all}
+        keyOf=${({ id }: BanView) => id}
+      />`
     })}
   `
 }
+
+const banColumns: readonly Column<BanView>[] = [
+  { name: 'Key', cell: ({ id, name }) => keyLink(id, name || id) },
+  { name: 'Until', cell: ({ until }) => time(until) },
+]
 
 /** The figures in a sentence, for who listens: not more often than one can listen. */
 function Spoken({ live, range }: { live: Live | undefined; range: LiveRange }) {
