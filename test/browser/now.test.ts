@@ -192,10 +192,18 @@ test('bars of 5 seconds and lines of times can be pointed at, on a phone too', a
   await until(async () => (await pointedAt()) === '59')
   await bars.press('ArrowLeft')
   await until(async () => (await pointedAt()) === '58')
-  t.match(await bars.getAttribute('aria-valuetext'), /^[\d:]{8}, answered [\d.]+, refused by/)
+  t.match(
+    await bars.getAttribute('aria-valuetext'),
+    /^[\d:]{8} UTC, a second, answered [\d.]+, refused by/,
+  )
   t.match(await charts.first().locator('.legend-head').innerText(), /^[\d:]{8} UTC, a second$/)
   await page.keyboard.press('Tab')
-  await charts.first().getByText('In 15 minutes').waitFor()
+  await charts
+    .first()
+    .getByText(/^In 15 minutes; incomplete before \d\d:\d\d$/)
+    .waitFor()
+  const unknown = await charts.first().locator('.unknown').boundingBox()
+  t.ok(unknown && unknown.width > 200, 'the time before the gateway’s start is shaded')
   await charts.nth(2).getByText('Show as table').press('Enter')
   const times = page.getByRole('region', { name: 'Backends’ time, ms: the highest of' })
   t.match(await times.locator('tbody tr').first().innerText(), /^[\d:]+\s+[\d.]+ ms\s+[\d.]+ ms$/)

@@ -102,6 +102,27 @@ test('a new plan is checked, shown as a change of the file, and saved', async (t
   t.match(await rowOf(page, 'gold-2'), /^gold-2 \| 600 \| 20,000/)
 })
 
+test('how much of a plan is used is read by pointer and arrow keys', async (t, open) => {
+  const { url, gateway } = await startAdmin(t)
+  for (const times of [2, 5, 5]) {
+    const { headers } = await gateway.key()
+    for (let i = 0; i < times; i++) await gateway.call('GET', '/v1/pets', undefined, headers)
+  }
+  await gateway.app.front.flushCounts()
+  const page = await open(url, { place: 'plans/free' })
+  const chart = page.locator('figure.chart').first()
+  await chart.getByText('0 of 3 quotas used more than 60 a minute.').waitFor()
+  const drawing = chart.locator('svg')
+  await drawing.press('ArrowLeft')
+  await chart.getByText('2 of 3 quotas used at least 5 a minute.').waitFor()
+  await drawing.press('ArrowLeft')
+  t.equal(await drawing.getAttribute('aria-valuetext'), '3 of 3 quotas used at least 2 a minute.')
+  await drawing.press('Tab')
+  await chart.getByText('0 of 3 quotas used more than 60 a minute.').waitFor()
+  await drawing.hover({ position: { x: 45, y: 50 } })
+  await chart.getByText('3 of 3 quotas used at least 2 a minute.').waitFor()
+})
+
 test('an edit of a plan keeps what it meters, and says it', async (t, open) => {
   const { url, file } = await startAdmin(t, {
     more: `plans:

@@ -33,6 +33,10 @@ test('a browser whose clock is wrong by two days shows the ages and days of the 
       /Token last used\s+[^,]*\d\d:\d\d, \d+ (?:s|min) ago/,
     )
     const today = new Date().toISOString().slice(0, 10)
+    const chart = page.locator('figure.chart').first()
+    await chart.getByText('In 90 days').waitFor()
+    await chart.getByRole('slider').press('ArrowLeft')
+    t.match(await chart.locator('figcaption').innerText(), new RegExp(`^${today}\\s+admitted`))
     await page.getByText('Show as table').first().click()
     t.match(await page.locator('main details').first().textContent(), today, `${days} days`)
   }

@@ -37,6 +37,8 @@ export class LiveSums {
   readonly #sums = new Float64Array(numbersOfRow)
   readonly #ticks: Clock
   readonly #offsetMs: number
+  /** The time since which all requests are counted. */
+  readonly sinceMs: number
   readonly #begins: LiveSumsOptions['begins']
   /** The second that is being counted, its row, and its end by `ticks`. */
   #second = noSecond
@@ -48,7 +50,8 @@ export class LiveSums {
   constructor({ clock, ticks = () => performance.now(), begins }: LiveSumsOptions) {
     this.#begins = begins
     this.#ticks = ticks
-    this.#offsetMs = clock() - ticks()
+    this.sinceMs = clock()
+    this.#offsetMs = this.sinceMs - ticks()
   }
 
   /** The time in milliseconds since 1970, by which the seconds are numbered. */

@@ -84,6 +84,8 @@ const figures = Type.Object({
   name: text,
   /** The time by which its seconds are numbered. */
   nowMs: number,
+  /** The time since which it has counted, by the same. */
+  sinceMs: number,
   seconds: rows,
   minutes: rows,
   /** The last second that is over. */
@@ -125,6 +127,7 @@ export function figuresReader(options: FiguresOptions): ReadFigures {
       id,
       name,
       nowMs,
+      sinceMs: sums.sinceMs,
       seconds: sums.secondsAfter(before ? before.second : second - seconds),
       minutes: minutes && !before ? sums.minutes() : [],
       second,

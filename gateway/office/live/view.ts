@@ -87,9 +87,9 @@ export class LiveView {
 
   /** The figures as they are; with a mark, only rows and refusals that came after it. Without `hasRange` it has no rows. */
   snapshot(nowMs: number, since: Mark | undefined, hasRange = true): Snapshot {
-    const figures = [...this.#gateways.values()]
-      .filter(({ round }) => round === this.#round)
-      .map(({ figures }) => figures)
+    const present = [...this.#gateways.values()].filter(({ round }) => round === this.#round)
+    const figures = present.map(({ figures }) => figures)
+    const begins = present.map(({ figures: { sinceMs }, shift }) => sinceMs + shift * 1_000)
     const second = Math.floor(nowMs / 1_000)
     const refusals = this.#refusalsSince(since)
     return {
@@ -103,7 +103,12 @@ export class LiveView {
       ...presentOf(figures),
       refusals,
       refusalsLeftOut: since ? this.#counted - since.refusals - refusals.length : 0,
-      range: hasRange ? this.#rangeSince(second, since?.round ?? 0) : null,
+      range: hasRange
+        ? {
+            since: new Date(Math.max(0, ...begins)).toISOString(),
+            ...this.#rangeSince(second, since?.round ?? 0),
+          }
+        : null,
     }
   }
 
@@ -118,7 +123,7 @@ export class LiveView {
     return count > 0 ? this.#refusals.slice(-count) : []
   }
 
-  #rangeSince(second: number, round: number): NonNullable<Snapshot['range']> {
+  #rangeSince(second: number, round: number): Omit<NonNullable<Snapshot['range']>, 'since'> {
     const { step } = ranges[this.#range]
     const rows = this.#rows
     const last = Math.floor(second / step)

@@ -70,7 +70,9 @@ function sums({ lastMinute, range }: Snapshot): string {
   ])
   const own = ['own p50, p99', ...columns.map((each) => timesText(each.own))]
   const upstream = ['backend p50, p99', ...columns.map((each) => timesText(each.upstream))]
-  return aligned([heads, ...rows, own, upstream])
+  const table = aligned([heads, ...rows, own, upstream])
+  if (!range) return table
+  return `${table}\n\nThe sums of ${range.name} are complete since ${timeText(Date.parse(range.since))}.`
 }
 
 function timesText(times: Pick<LatencyView, 'p50' | 'p99'> | null): string {

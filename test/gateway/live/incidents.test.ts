@@ -13,7 +13,16 @@ import { until } from '../../support/until.ts'
 
 /** A gateway that has nothing to tell. */
 const figures: Figures = {
-  ...{ id: 'x', name: 'x', nowMs: 0, second: 0, refusal: 0, isReachable: true, config: null },
+  ...{
+    id: 'x',
+    name: 'x',
+    nowMs: 0,
+    sinceMs: 0,
+    second: 0,
+    refusal: 0,
+    isReachable: true,
+    config: null,
+  },
   ...{ seconds: [], minutes: [], refusals: [], refusedKeys: [], routes: [], failures: [] },
   targets: [],
 }

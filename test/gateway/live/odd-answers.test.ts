@@ -16,7 +16,7 @@ const odd: readonly unknown[] = [
 ]
 
 const plain = {
-  ...{ id: 'a', name: 'A', nowMs: 1, second: 1, refusal: 0, seconds: [], minutes: [] },
+  ...{ id: 'a', name: 'A', nowMs: 1, sinceMs: 1, second: 1, refusal: 0, seconds: [], minutes: [] },
   refusals: [
     {
       ...{ id: 'r', time: '2026-06-15T12:00:00.000Z', gateway: 'A', route: '/v1/*', status: 429 },

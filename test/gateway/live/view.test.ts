@@ -11,9 +11,9 @@ const admitted = outcomes.indexOf('admitted')
 /** A view of gateways, each with a clock that is wrong by `aheadMs`; the test moves all clocks. */
 function viewOf(range: LiveRange, aheadMs: readonly number[]) {
   let ticks = 0
-  const sums = aheadMs.map(
-    (ahead) => new LiveSums({ clock: () => startMs + ahead, ticks: () => ticks }),
-  )
+  const begin = (ahead: number) =>
+    new LiveSums({ clock: () => startMs + ticks + ahead, ticks: () => ticks })
+  const sums = aheadMs.map(begin)
   const view = new LiveView(range)
   const answer = (
     each: LiveSums,
@@ -21,10 +21,10 @@ function viewOf(range: LiveRange, aheadMs: readonly number[]) {
     { known, seconds, minutes }: LiveQuestion,
   ): Figures => {
     const id = `gateway-${i}`
-    const { nowMs } = each
+    const { nowMs, sinceMs } = each
     const second = each.close()
     return {
-      ...{ id, name: id, nowMs, second, refusals: [], refusal: 0, refusedKeys: [] },
+      ...{ id, name: id, nowMs, sinceMs, second, refusals: [], refusal: 0, refusedKeys: [] },
       seconds: each.secondsAfter(known[id]?.second ?? second - seconds),
       minutes: minutes && !known[id] ? each.minutes() : [],
       ...{ routes: [], failures: [], targets: [], isReachable: true, config: null },
@@ -32,6 +32,8 @@ function viewOf(range: LiveRange, aheadMs: readonly number[]) {
   }
   return {
     move: (seconds: number) => (ticks += seconds * 1_000),
+    /** Another gateway starts. */
+    begin: (ahead: number) => sums.push(begin(ahead)),
     /** Counts requests at one gateway, each of a duration. */
     count: (gateway: number, ...durationsMs: number[]) => {
       for (const ms of durationsMs) {
@@ -75,6 +77,21 @@ t.test('15 minutes come in rows of 5 s, which grow until they are over', (t) => 
   t.equal(lastMinute.requests, 0)
   t.end()
 })
+
+t.test(
+  'figures are complete since the last gateway has started, by the clock that is asked',
+  (t) => {
+    const { move, begin, ask } = viewOf('day', [0, 7_000])
+    const since = () => Date.parse(ask().range?.since ?? '') - startMs
+    move(2)
+    t.equal(since(), 0)
+    move(600)
+    begin(-60_000)
+    move(5)
+    t.equal(since(), 602_000)
+    t.end()
+  },
+)
 
 t.test('the p99 of a row is that of all its requests, not of one of its seconds', (t) => {
   const { move, count, ask } = viewOf('15m', [0, 0])

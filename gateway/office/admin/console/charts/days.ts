@@ -2,11 +2,10 @@ import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
-import { colourOf, left, legendItem, roundSteps, stepLines, useWidth } from './scale.ts'
+import { Columns, evenEdges, stackedBars, type Plot } from './columns.ts'
+import { above, below, left, roundSteps, stepLines } from './scale.ts'
 
 const height = 140
-const below = 20
-const above = 8
 
 /** Counts by day, such as `2026-11-23`, in the order of the parts. */
 export type Day = Readonly<{ day: string; counts: readonly number[] }>
@@ -26,26 +25,24 @@ type Props = Readonly<{
 
 /** A bar for each day up to today, in UTC, and the same as a table. */
 export function DayBars({ title, summary, parts, days, span }: Props) {
-  const { ref, width } = useWidth<HTMLDivElement>()
   const byDay = new Map(days.map((each) => [each.day, each.counts]))
   const drawn = lastDays(span).map((day) => ({ day, counts: byDay.get(day) ?? [] }))
+  const plot = (width: number): Plot => {
+    const edges = evenEdges(span, width)
+    return {
+      edges,
+      drawing: bars(drawn, parts, edges),
+      read: (at) => {
+        const { day, counts } = drawn[at ?? -1] ?? {}
+        const countOf = (i: number): number =>
+          counts ? (counts[i] ?? 0) : sum(drawn.map((each) => each.counts[i] ?? 0))
+        return { head: day ?? `In ${span} days`, texts: parts.map((_each, i) => count(countOf(i))) }
+      },
+    }
+  }
   return html`
     <figure class="chart">
-      <div ref=${ref} class="drawing">
-        ${
-          width > 0 &&
-          html`<svg width=${width} height=${height} role="img" aria-label=${summary}>
-            ${bars(drawn, parts, width)}
-          </svg>`
-        }
-      </div>
-      <figcaption>
-        <ul class="legend">
-          ${parts.map(({ name, label }, i) =>
-            legendItem(name, label, count(sum(drawn.map(({ counts }) => counts[i] ?? 0)))),
-          )}
-        </ul>
-      </figcaption>
+      <${Columns} ...${{ summary, height, parts, plot }} />
       <details>
         <summary>Show as table</summary>
         ${table(
@@ -64,37 +61,21 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
   `
 }
 
-function bars(days: readonly Day[], parts: readonly DayPart[], width: number): Child {
+function bars(days: readonly Day[], parts: readonly DayPart[], edges: readonly number[]): Child {
   const steps = roundSteps(Math.max(0, ...days.map(({ counts }) => sum(counts))))
   const top = steps.at(-1) ?? 1
   const y = (value: number): number => above + (height - above - below) * (1 - value / top)
-  const wide = (width - left) / days.length
-  const first = days[0]?.day ?? ''
+  const width = edges.at(-1) ?? 0
   return html`
     ${stepLines(steps, width, y)}
-    ${days.map(({ day, counts }, column) =>
-      parts.map(({ name }, i) => {
-        const from = sum(counts.slice(0, i))
-        const to = from + (counts[i] ?? 0)
-        return (
-          to > from &&
-          html`<rect
-            class="part"
-            style=${colourOf(name)}
-            x=${left + column * wide + 0.5}
-            y=${y(to)}
-            width=${Math.max(1, wide - 1)}
-            height=${Math.max(1, y(from) - y(to))}
-          >
-            <title>
-              ${day}: ${parts.map(({ label }, k) => `${label} ${count(counts[k] ?? 0)}`).join(', ')}
-            </title>
-          </rect>`
-        )
-      }),
+    ${stackedBars(
+      parts,
+      days.map(({ counts }) => counts),
+      edges,
+      y,
     )}
-    <text class="axis" x=${left} y=${height - 4}>${first}</text>
-    <text class="axis" x=${width} y=${height - 4} text-anchor="end">today</text>
+    <text class="axis" x=${left} y=${height - 6}>${days[0]?.day}</text>
+    <text class="axis" x=${width} y=${height - 6} text-anchor="end">today</text>
   `
 }
 

@@ -2,11 +2,13 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { colourOf, left, roundSteps, stepLines, useWidth } from './scale.ts'
+import { Columns, type Plot } from './columns.ts'
+import { below, colourOf, left, roundSteps, stepLines } from './scale.ts'
 
 const height = 190
-const below = 24
-const above = 18
+
+/** Room for the words of limits above the highest line. */
+const aboveLines = 18
 
 type Props = Readonly<{
   /** Such as `a minute`. */
@@ -23,36 +25,40 @@ type Props = Readonly<{
  * limit is a line across it; the slider below moves another one.
  */
 export function Demand({ unit, curve, limit, draft, choose }: Props) {
-  const { ref, width } = useWidth<HTMLDivElement>()
   const most =
     roundSteps(1.1 * Math.max(limit ?? 1, draft ?? 1, curve.at(-1)?.[0] ?? 1)).at(-1) ?? 1
   const value = draft ?? limit ?? most
+  const plot = (width: number): Plot => {
+    const x = (use: number): number => left + (use / most) * (width - left - 10)
+    return {
+      edges: [0, ...curve.map(([use]) => use)].map(x),
+      drawing: drawing(curve, { most, limit, draft, width, x }),
+      read: (at) => {
+        const [use, quotas] = curve[at ?? -1] ?? []
+        if (use === undefined) return { head: sentenceOf(curve, unit, draft ?? limit), texts: [] }
+        const of = `${count(quotas ?? 0)} of ${count(curve[0]?.[1] ?? 0)} quotas`
+        return { head: `${of} used at least ${count(use)} ${unit}.`, texts: [] }
+      },
+    }
+  }
   return html`
     <figure class="chart">
       <h2>Highest use ${unit} of each quota</h2>
-      <div ref=${ref} class="drawing">
-        ${
-          width > 0 &&
-          html`<svg
-            width=${width}
-            height=${height}
-            role="img"
-            aria-label=${sentenceOf(curve, unit, limit)}
-          >
-            ${drawing(curve, { most, limit, draft, width })}
-          </svg>`
-        }
-      </div>
-      <input
-        class="slider"
-        type="range"
-        min="1"
-        max=${most}
-        value=${value}
-        aria-label=${`Another limit ${unit}`}
-        onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
+      <${Columns}
+        summary=${sentenceOf(curve, unit, limit)}
+        height=${height}
+        parts=${[]}
+        plot=${plot}
+        between=${html`<input
+          class="slider"
+          type="range"
+          min="1"
+          max=${most}
+          value=${value}
+          aria-label=${`Another limit ${unit}`}
+          onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
+        />`}
       />
-      <figcaption>${sentenceOf(curve, unit, draft ?? limit)}</figcaption>
       <details>
         <summary>Show as table</summary>
         ${table(
@@ -83,18 +89,19 @@ function sentenceOf(curve: Curve, unit: string, limit: number | undefined): stri
   return `${count(quotasAbove(curve, limit))} of ${count(all)} quotas used more than ${count(limit)} ${unit}. ${most}`
 }
 
-type Plot = Readonly<{
+type Drawn = Readonly<{
   most: number
   limit: number | undefined
   draft: number | undefined
   width: number
+  x: (use: number) => number
 }>
 
-function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
+function drawing(curve: Curve, { most, limit, draft, width, x }: Drawn): Child {
   const steps = roundSteps(curve[0]?.[1] ?? 1)
   const top = steps.at(-1) ?? 1
-  const x = (use: number): number => left + (use / most) * (width - left - 10)
-  const y = (quotas: number): number => above + (height - above - below) * (1 - quotas / top)
+  const y = (quotas: number): number =>
+    aboveLines + (height - aboveLines - below) * (1 - quotas / top)
   return html`
     ${stepLines(steps, width, y)}
     ${roundSteps(most).map(
@@ -118,11 +125,11 @@ function drawing(curve: Curve, { most, limit, draft, width }: Plot): Child {
 function line(kind: 'limit' | 'draft', label: string, x: number, width: number): Child {
   const anchor = x > width - 80 ? 'end' : 'start'
   return html`
-    <line class=${`line-${kind}`} x1=${x} x2=${x} y1=${above - 4} y2=${height - below} />
+    <line class=${`line-${kind}`} x1=${x} x2=${x} y1=${aboveLines - 4} y2=${height - below} />
     <text
       class=${`axis line-${kind}-label`}
       x=${anchor === 'end' ? x - 5 : x + 5}
-      y=${above - 4}
+      y=${aboveLines - 4}
       text-anchor=${anchor}
     >
       ${label}

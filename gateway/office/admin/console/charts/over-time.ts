@@ -1,61 +1,44 @@
-import { useState } from 'preact/hooks'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { left, roundSteps, stepLines, useWidth, legendItem } from './scale.ts'
+import { Columns, evenEdges, type Plot } from './columns.ts'
+import { above, below, left, roundSteps, stepLines } from './scale.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
 import { numeric, table } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 
-/** Room for the times below, and above the highest line. */
-const below = 22
-const above = 8
-
 /** The narrowest column in pixels that can be read and pointed at. */
 const narrowest = 4
 
-/** Figures over time, in columns. Whoever points at one, or goes to it by arrow keys, reads its numbers below. */
+/** Figures over time, in columns. */
 export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
-  const { ref, width } = useWidth<HTMLDivElement>()
-  const [pointed, setPointed] = useState<number>()
-  const { title, summary, height } = look
-  const columns = columnsOf(figures, look, Math.max(1, width - left))
-  // A finger's tap is such a movement too, and its numbers stay until the next one.
-  const point = ({ offsetX }: MouseEvent): void =>
-    setPointed(Math.floor(((offsetX - left) / (width - left)) * columns.length))
-  const shown = columns[pointed ?? -1]
-  const move = (event: KeyboardEvent): void => {
-    const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0
-    if (by === 0) return
-    event.preventDefault()
-    const last = columns.length - 1
-    setPointed(Math.max(0, Math.min(last, (pointed ?? columns.length) + by)))
+  const { title, summary, parts, height, isOfCounts, text } = look
+  const { range, sums, sinceAt, endAt } = figures
+  const { span, whole } = shapes[range]
+  const isCut = sinceAt > endAt - span
+  const plot = (width: number): Plot => {
+    const columns = columnsOf(figures, look, width - left)
+    const edges = evenEdges(columns.length, width)
+    return {
+      edges,
+      drawing: drawing(columns, edges, look, figures),
+      read: (at) => {
+        const column = columns[at ?? -1]
+        if (column) {
+          const head = `${clockAt(column.at)} UTC${isOfCounts ? ', a second' : ''}`
+          return { head, texts: column.values.map(text) }
+        }
+        const before = isCut ? `; incomplete before ${clockAt(sinceAt).slice(0, 5)}` : ''
+        return {
+          head: `In ${whole}${before}`,
+          texts: parts.map(({ countOf }) => text(countOf(sums))),
+        }
+      },
+    }
   }
   return html`
     <figure class="chart">
       <h2>${title}</h2>
-      <div ref=${ref} class="drawing">
-        ${
-          width > 0 &&
-          html`<svg
-            width=${width}
-            height=${height}
-            role="slider"
-            tabindex="0"
-            aria-label=${summary}
-            aria-valuemin="0"
-            aria-valuemax=${columns.length - 1}
-            aria-valuenow=${pointed ?? columns.length - 1}
-            aria-valuetext=${shown ? textOf(shown, look) : 'Arrow keys read its columns'}
-            onKeyDown=${move}
-            onBlur=${() => setPointed(undefined)}
-            onMouseMove=${point}
-            onMouseLeave=${() => setPointed(undefined)}
-          >
-            ${drawing(columns, look, shapes[figures.range].tick, width, pointed)}
-          </svg>`
-        }
-      </div>
-      <figcaption>${legendOf(look, figures, shown)}</figcaption>
+      <${Columns} ...${{ summary, height, parts, plot }} />
       ${numbersOf(figures, look)}
     </figure>
   `
@@ -77,21 +60,23 @@ function columnsOf({ range, rows, endAt }: Figures, look: Look, width: number): 
 
 function drawing(
   columns: readonly Column[],
+  edges: readonly number[],
   look: Look,
-  tick: number,
-  width: number,
-  pointed: number | undefined,
+  { range, sinceAt }: Figures,
 ): Child {
   const { height, isOfCounts, draw } = look
+  const { tick } = shapes[range]
   const highest = Math.max(...columns.map(({ values }) => joinedBy(look, values)))
   const steps = roundSteps(highest, isOfCounts ? 1 : 0.01)
   const tall = height - above - below
   const y = (value: number): number => above + tall * (1 - value / (steps.at(-1) ?? 1))
-  const wide = (width - left) / columns.length
-  const x = (column: number): number => left + column * wide
+  const x = (column: number): number => edges[column] ?? 0
+  const width = x(columns.length)
   const seconds = (columns[1]?.at ?? 0) - (columns[0]?.at ?? 0)
+  const known = x(columns.filter(({ at }) => at + seconds <= sinceAt).length)
   return html`
-    ${stepLines(steps, width, y)} ${draw(columns, x, y)}
+    <rect class="unknown" x=${left} y=${above} width=${known - left} height=${tall} />
+    ${stepLines(steps, width, y)} ${draw(columns, edges, y)}
     ${columns.map(
       ({ at }, i) =>
         at % tick < seconds &&
@@ -101,10 +86,6 @@ function drawing(
           ${clockAt(at - (at % tick)).slice(0, 5)}
         </text>`,
     )}
-    ${
-      columns[pointed ?? -1] &&
-      html`<rect class="pointed" x=${x(pointed ?? 0)} y=${above} width=${wide} height=${tall} />`
-    }
   `
 }
 
@@ -120,6 +101,8 @@ export type Figures = Readonly<{
   rows: readonly LiveRow[]
   sums: SumsView
   endAt: number
+  /** The second from which on no gateway’s figures are missing. */
+  sinceAt: number
 }>
 
 /** The values of one or more rows, in the order of the parts. */
@@ -137,35 +120,10 @@ export type Look = Readonly<{
   height: number
   draw: (
     columns: readonly Column[],
-    x: (column: number) => number,
+    edges: readonly number[],
     y: (value: number) => number,
   ) => Child
 }>
-
-/** The meaning of each colour, with the numbers of the column that is pointed at, else of the whole range. */
-function legendOf(
-  { parts, isOfCounts, text }: Look,
-  { range, sums }: Figures,
-  column: Column | undefined,
-): Child {
-  return html`
-    <p class="legend-head">
-      ${column ? `${clockAt(column.at)} UTC${isOfCounts ? ', a second' : ''}` : `In ${shapes[range].whole}`}
-    </p>
-    <ul class="legend">
-      ${parts.map(({ name, label, countOf }, i) =>
-        legendItem(name, label, text(column ? (column.values[i] ?? 0) : countOf(sums))),
-      )}
-    </ul>
-  `
-}
-
-/** A column in words. */
-function textOf({ at, values }: Column, { parts, text }: Look): string {
-  return [clockAt(at), ...parts.map(({ label }, i) => `${label} ${text(values[i] ?? 0)}`)].join(
-    ', ',
-  )
-}
 
 /** The chart as a table. */
 function numbersOf({ range, rows }: Figures, look: Look): Child {

@@ -5,6 +5,10 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 /** Room for the numbers at the left of a chart. */
 export const left = 44
 
+/** Room above the highest line, and for the words below. */
+export const above = 8
+export const below = 22
+
 /** The lines across a chart: round numbers from 0 to at least `highest`, four at most, and `least` apart. */
 export function roundSteps(highest: number, least = 1): readonly number[] {
   const step = Math.max(least, roundUp(Math.max(highest, least) / 4))
@@ -45,7 +49,7 @@ export function colourOf(name: string) {
 }
 
 /** The meaning of one colour, with its number. */
-export function legendItem(name: string, label: string, value: string): Child {
+export function legendItem(name: string, label: string, value: string | undefined): Child {
   return html`
     <li>
       <svg class="swatch" width="12" height="12" aria-hidden="true">

@@ -3,6 +3,7 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/snapshot.ts'
 import { failedOf, marks, partsOf, percent, refusedOf } from './outcomes.ts'
+import { stackedBars } from './columns.ts'
 import { colourOf } from './scale.ts'
 import { shapes, OverTime, type Column, type Figures, type Look } from './over-time.ts'
 
@@ -13,21 +14,16 @@ const gap = 12
 export function Traffic({ figures }: { figures: Figures }) {
   const { range, rows, sums } = figures
   const parts = partsOf([sums, ...rows])
-  const sumTo = (values: readonly number[], end: number): number =>
-    values.slice(0, end).reduce((sum, each) => sum + each, 0)
   const look: Look = {
     ...{ title: 'Requests a second', summary: summaryOf(range, sums) },
     ...{ parts, isOfCounts: true, text: rate, height: 240 },
-    draw: (columns, x, y) =>
-      parts.map(({ name }, part) => {
-        /** Each bar stands upon those of the parts before. */
-        const bar = ({ values }: Column, column: number): string => {
-          const [from, to] = [y(sumTo(values, part)), y(sumTo(values, part + 1))].map(short)
-          const wide = short(x(1) - x(0) - 1)
-          return from === to ? '' : `M${short(x(column))} ${from}h${wide}V${to}h-${wide}z`
-        }
-        return html`<path class="part" style=${colourOf(name)} d=${columns.map(bar).join('')} />`
-      }),
+    draw: (columns, edges, y) =>
+      stackedBars(
+        parts,
+        columns.map(({ values }) => values),
+        edges,
+        y,
+      ),
   }
   return html`<${OverTime} figures=${figures} look=${look} />`
 }
@@ -48,7 +44,8 @@ export function Latency({ figures, title, of }: LatencyProps) {
   const look: Look = {
     ...{ title, summary: `${title}: ${texts.join(', ')}.` },
     ...{ parts, isOfCounts: false, text: (ms) => (ms ? `${count(ms)} ms` : '–'), height: 160 },
-    draw: (columns, x, y) => {
+    draw: (columns, edges, y) => {
+      const x = (column: number): number => edges[column] ?? 0
       const line = (part: number): string => {
         let before = -gap
         const pointOf = ({ values }: Column, column: number): string => {

@@ -68,7 +68,8 @@ type Bans = Loaded<readonly BanView[]>
 function figures({ snapshot, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
   const endAt = Math.floor(Date.parse(snapshot.time) / 1_000)
   const { sums } = snapshot.range ?? { sums: snapshot.lastMinute }
-  const data = { range, rows, sums, endAt }
+  const sinceAt = Math.floor(Date.parse(snapshot.range?.since ?? snapshot.time) / 1_000)
+  const data = { range, rows, sums, endAt, sinceAt }
   return html`
     ${troublesOf(snapshot)} ${strip(snapshot.lastMinute)}
     <${Traffic} figures=${data} />

@@ -1,0 +1,110 @@
+import { useState } from 'preact/hooks'
+import { html, type Child } from '../../../../front/http/page/html.ts'
+import { above, below, colourOf, left, legendItem, useWidth } from './scale.ts'
+
+/** A drawing for some width, in columns, and how it is read. */
+export type Plot = Readonly<{
+  drawing: Child
+  /** The left edges of all columns, and the right edge of the last. */
+  edges: readonly number[]
+  /** The numbers of a column, or without one of the whole. */
+  read: (column?: number) => Reading
+}>
+
+/** What the numbers are of, and their texts in the order of the chart's parts. */
+export type Reading = Readonly<{ head: string; texts: readonly string[] }>
+
+type Props = Readonly<{
+  /** The chart in a sentence. */
+  summary: string
+  height: number
+  /** The colours, and their meanings. */
+  parts: readonly Readonly<{ name: string; label: string }>[]
+  plot: (width: number) => Plot
+  /** What stands between the drawing and its numbers. */
+  between?: Child
+}>
+
+/** A chart in columns. Whoever points at one, or goes to it by arrow keys, reads its numbers below. */
+export function Columns({ summary, height, parts, plot, between }: Props) {
+  const { ref, width } = useWidth<HTMLDivElement>()
+  const [pointed, setPointed] = useState<number>()
+  const { drawing, edges, read } = plot(Math.max(width, left + 1))
+  const last = edges.length - 2
+  const [from, to] = pointed === undefined ? [] : [edges[pointed], edges[pointed + 1]]
+  const isPointed = from !== undefined && to !== undefined
+  // A finger's tap is such a movement too, and its numbers stay until the next one.
+  const point = ({ offsetX }: MouseEvent): void =>
+    setPointed(edges.findLastIndex((edge) => edge <= offsetX))
+  const move = (event: KeyboardEvent): void => {
+    const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0
+    if (by === 0) return
+    event.preventDefault()
+    setPointed(Math.max(0, Math.min(last, (pointed ?? last + 1) + by)))
+  }
+  const { head, texts } = read(isPointed ? pointed : undefined)
+  const labels = parts.map(({ label }, i) => `${label} ${texts[i]}`)
+  return html`
+    <div ref=${ref} class="drawing">
+      ${
+        width > 0 &&
+        html`<svg
+          width=${width}
+          height=${height}
+          role="slider"
+          tabindex="0"
+          aria-label=${summary}
+          aria-valuemin="0"
+          aria-valuemax=${last}
+          aria-valuenow=${pointed ?? last}
+          aria-valuetext=${isPointed ? [head, ...labels].join(', ') : 'Arrow keys read its columns'}
+          onKeyDown=${move}
+          onBlur=${() => setPointed(undefined)}
+          onMouseMove=${point}
+          onMouseLeave=${() => setPointed(undefined)}
+        >
+          ${drawing}
+          ${isPointed && html`<rect class="pointed" x=${from} y=${above} width=${to - from} height=${height - above - below} />`}
+        </svg>`
+      }
+    </div>
+    ${between}
+    <figcaption>
+      <p class="legend-head">${head}</p>
+      ${
+        parts.length > 0 &&
+        html`<ul class="legend">
+          ${parts.map(({ name, label }, i) => legendItem(name, label, texts[i]))}
+        </ul>`
+      }
+    </figcaption>
+  `
+}
+
+/** Bars for the values of columns, each part upon those before it. The smallest are a pixel high. */
+export function stackedBars(
+  parts: readonly Readonly<{ name: string }>[],
+  columns: readonly (readonly number[])[],
+  edges: readonly number[],
+  y: (value: number) => number,
+): Child {
+  const wide = ((edges[1] ?? 0) - left - 1).toFixed(1)
+  const tops = columns.map(() => 0)
+  return parts.map(({ name }, part) => {
+    const bar = (values: readonly number[], column: number): string => {
+      const { [part]: value = 0 } = values
+      if (value === 0) return ''
+      const base = tops[column] ?? 0
+      tops[column] = base + value
+      const from = y(base)
+      const to = Math.min(y(base + value), from - 1)
+      return `M${edges[column]?.toFixed(1)} ${from.toFixed(1)}h${wide}V${to.toFixed(1)}h-${wide}z`
+    }
+    return html`<path class="part" style=${colourOf(name)} d=${columns.map(bar).join('')} />`
+  })
+}
+
+/** The edges of columns of one width. */
+export function evenEdges(columns: number, width: number): readonly number[] {
+  return Array.from({ length: columns + 1 }, (_each, i) => left + (i * (width - left)) / columns)
+}
