@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { useWork } from './button-work.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
+import { formIn, typedIn } from './controls.ts'
 
 type FormProps = Readonly<{
   /** The words on its button, and its heading. */
@@ -42,8 +43,7 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
     dialog.current?.showModal()
   }
   const send = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    const form = new FormData(event.target as HTMLFormElement)
+    const form = formIn(event)
     const isDone = await run(() => submit(form))
     const { current: shown } = dialog
     if (isDone && !closed) shown?.close()
@@ -75,7 +75,7 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
                   <input
                     value=${word}
                     autocomplete="off"
-                    onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)}
+                    onInput=${(event: Event) => setWord(typedIn(event))}
                   />
                 </label>`
               }

@@ -15,6 +15,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whatever was thrown, as an error of an answer. */
+export function asApiError(thrown: unknown): ApiError {
+  return thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown))
+}
+
 /** The operator of this tab. */
 export type Session = SessionView
 

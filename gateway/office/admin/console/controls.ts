@@ -44,16 +44,23 @@ export function planField(
   return html`
     <label
       >Plan
-      <select
-        name="plan"
-        required
-        onChange=${(event: Event) => choose?.((event.target as HTMLSelectElement).value)}
-      >
+      <select name="plan" required onChange=${(event: Event) => choose?.(typedIn(event))}>
         ${selected !== undefined && !plans.some(({ name }) => name === selected) && html`<option value="" selected></option>`}
         ${plans.map(({ name }) => html`<option value=${name} selected=${name === selected}>${name}</option>`)}
       </select>
     </label>
   `
+}
+
+/** The form that a page sends by itself. */
+export function formIn(event: Event): FormData {
+  event.preventDefault()
+  return new FormData(event.target as HTMLFormElement)
+}
+
+/** What a field has that was changed. */
+export function typedIn(event: Event): string {
+  return (event.target as HTMLInputElement).value
 }
 
 /** The words of a form's field. */

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, get } from './api.ts'
+import { asApiError, get, type ApiError } from './api.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 
 /** Data of the admin API: its age, and why it isn't newer. */
@@ -27,8 +27,7 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
         (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
-          const apiError = error instanceof ApiError ? error : new ApiError(0, String(error))
-          setState((before) => ({ ...before, error: apiError }))
+          setState((before) => ({ ...before, error: asApiError(error) }))
         },
       )
     }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, refusalOf, send } from './api.ts'
+import { ApiError, asApiError, refusalOf, send } from './api.ts'
+import { shapes } from './charts/over-time.ts'
 import { nothing, type Loaded } from './data.ts'
 import { eventsIn } from './events-in.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
@@ -41,7 +42,7 @@ async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News)
       tell({ error: new ApiError(0, 'The gateway ended the live figures; reconnecting.') })
     } catch (error) {
       if (leaving.aborted) return
-      tell({ error: error instanceof ApiError ? error : new ApiError(0, String(error)) })
+      tell({ error: asApiError(error) })
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
@@ -74,16 +75,13 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
 function joined(before: Live | undefined, snapshot: Snapshot): Live {
   const fresh = snapshot.range?.rows ?? []
   const firstAt =
-    Math.floor(Date.parse(snapshot.time) / 1_000) - spans[snapshot.range?.name ?? '15m']
+    Math.floor(Date.parse(snapshot.time) / 1_000) - shapes[snapshot.range?.name ?? '15m'].span
   const changed = new Set(fresh.map(({ at }) => at))
   const olderRows = (before?.rows ?? []).filter(({ at }) => at > firstAt && !changed.has(at))
   const rows = [...olderRows, ...fresh].sort((a, b) => a.at - b.at)
   const refusals = [...(before?.snapshot.refusals ?? []), ...snapshot.refusals].slice(-keptRefusals)
   return { snapshot: { ...snapshot, refusals }, rows }
 }
-
-/** The seconds of a range. */
-export const spans: Readonly<Record<LiveRange, number>> = { '15m': 900, day: 86_400 }
 
 /** Whether anybody can see the page: a hidden tab asks for nothing, so its session ends by itself. */
 function useVisibility(): boolean {

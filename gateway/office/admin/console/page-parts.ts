@@ -114,6 +114,18 @@ export function accountLink(name: string): Child {
   return html`<a class="cut" href=${`#/accounts/${encodeURIComponent(name)}`}>${name}</a>`
 }
 
+/** The key of a quota, and the account that shares it. */
+export const quotaColumn = {
+  name: 'Key',
+  cell: ({
+    key,
+    name,
+    account,
+  }: Readonly<{ key: string; name: string; account?: string | null | undefined }>): Child => html`
+    ${keyLink(key, name)} ${account && html`<div class="quiet">account ${account}</div>`}
+  `,
+}
+
 /** A column of numbers. */
 export function numeric<Row>(name: Child, cell: (row: Row) => Child): Column<Row> {
   return { name, isNumber: true, cell }

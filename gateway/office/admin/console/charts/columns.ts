@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { table } from '../page-parts.ts'
 import { above, below, colourOf, left, legendItem, useWidth } from './scale.ts'
 
 /** A drawing for some width, in columns, and how it is read. */
@@ -78,6 +79,16 @@ export function Columns({ summary, height, parts, plot, between }: Props) {
         </ul>`
       }
     </figcaption>
+  `
+}
+
+/** The numbers of a chart behind a fold, as a table. */
+export function asTable<Row>(...of: Parameters<typeof table<Row>>): Child {
+  return html`
+    <details>
+      <summary>Show as table</summary>
+      ${table(...of)}
+    </details>
   `
 }
 

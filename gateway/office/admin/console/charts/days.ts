@@ -1,8 +1,8 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { numeric, table } from '../page-parts.ts'
-import { Columns, evenEdges, stackedBars, type Plot } from './columns.ts'
+import { numeric } from '../page-parts.ts'
+import { asTable, Columns, evenEdges, stackedBars, type Plot } from './columns.ts'
 import { above, below, left, roundSteps, stepLines } from './scale.ts'
 
 const height = 140
@@ -43,20 +43,17 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
   return html`
     <figure class="chart">
       <${Columns} ...${{ summary, height, parts, plot }} />
-      <details>
-        <summary>Show as table</summary>
-        ${table(
-          `${title}, newest day first`,
-          [
-            { name: 'Day', cell: ({ day }: Day) => day },
-            ...parts.map(({ label }, i) =>
-              numeric(label, ({ counts }: Day) => count(counts[i] ?? 0)),
-            ),
-          ],
-          [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
-          ({ day }) => day,
-        )}
-      </details>
+      ${asTable(
+        `${title}, newest day first`,
+        [
+          { name: 'Day', cell: ({ day }: Day) => day },
+          ...parts.map(({ label }, i) =>
+            numeric(label, ({ counts }: Day) => count(counts[i] ?? 0)),
+          ),
+        ],
+        [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
+        ({ day }) => day,
+      )}
     </figure>
   `
 }

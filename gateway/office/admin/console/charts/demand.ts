@@ -1,9 +1,10 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { numeric, table } from '../page-parts.ts'
+import { numeric } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { Columns, type Plot } from './columns.ts'
+import { asTable, Columns, type Plot } from './columns.ts'
 import { below, colourOf, left, roundSteps, stepLines } from './scale.ts'
+import { typedIn } from '../controls.ts'
 
 const height = 190
 
@@ -56,22 +57,19 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
           max=${most}
           value=${value}
           aria-label=${`Another limit ${unit}`}
-          onInput=${(event: Event) => choose(Number((event.target as HTMLInputElement).value))}
+          onInput=${(event: Event) => choose(Number(typedIn(event)))}
         />`}
       />
-      <details>
-        <summary>Show as table</summary>
-        ${table(
-          `Quotas by their highest use ${unit}`,
-          [
-            numeric('Used at least', ([use]: Curve[number]) => count(use)),
-            numeric('Quotas', ([, quotas]: Curve[number]) => count(quotas)),
-          ],
-          curve,
-          ([use]) => use,
-          true,
-        )}
-      </details>
+      ${asTable(
+        `Quotas by their highest use ${unit}`,
+        [
+          numeric('Used at least', ([use]: Curve[number]) => count(use)),
+          numeric('Quotas', ([, quotas]: Curve[number]) => count(quotas)),
+        ],
+        curve,
+        ([use]) => use,
+        true,
+      )}
     </figure>
   `
 }

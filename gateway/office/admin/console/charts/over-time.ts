@@ -1,9 +1,9 @@
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { Columns, evenEdges, type Plot } from './columns.ts'
+import { asTable, Columns, evenEdges, type Plot } from './columns.ts'
 import { above, below, left, roundSteps, stepLines } from './scale.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
-import { numeric, table } from '../page-parts.ts'
+import { numeric } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 
 /** The narrowest column in pixels that can be read and pointed at. */
@@ -130,25 +130,15 @@ function numbersOf({ range, rows }: Figures, look: Look): Child {
   const { title, parts, isOfCounts, text } = look
   const { line, unit } = shapes[range]
   type Line = readonly [number, readonly number[]]
-  return html`
-    <details>
-      <summary>Show as table</summary>
-      ${table(
-        `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, newest first`,
-        [
-          {
-            name: 'From',
-            cell: ([at]: Line) => html`<time>${clockAt(at).slice(0, 5)}</time>`,
-          },
-          ...parts.map(({ label }, i) =>
-            numeric(label, ([, values]: Line) => text(values[i] ?? 0)),
-          ),
-        ],
-        [...valuesBy(line, rows, look)].sort(([a], [b]) => b - a),
-        ([at]) => at,
-      )}
-    </details>
-  `
+  return asTable(
+    `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, newest first`,
+    [
+      { name: 'From', cell: ([at]: Line) => html`<time>${clockAt(at).slice(0, 5)}</time>` },
+      ...parts.map(({ label }, i) => numeric(label, ([, values]: Line) => text(values[i] ?? 0))),
+    ],
+    [...valuesBy(line, rows, look)].sort(([a], [b]) => b - a),
+    ([at]) => at,
+  )
 }
 
 /** The values of rows, by the beginnings of some seconds that share them. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../../../front/http/page/html.ts'
+import { typedIn } from '../controls.ts'
 
 /** A place in a text; both from 1. */
 export type Place = Readonly<{ line: number; column: number }>
@@ -41,7 +42,7 @@ export function LinedText({ label, text, change, marked, goTo }: LinedTextProps)
         wrap="off"
         value=${text}
         onScroll=${follow}
-        onInput=${(event: Event) => change((event.target as HTMLTextAreaElement).value)}
+        onInput=${(event: Event) => change(typedIn(event))}
       ></textarea>
     </div>
   `

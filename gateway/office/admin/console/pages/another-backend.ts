@@ -1,6 +1,6 @@
 import { ask, type Session } from '../api.ts'
 import { useWork } from '../button-work.ts'
-import { Choice, fieldText } from '../controls.ts'
+import { Choice, fieldText, formIn, typedIn } from '../controls.ts'
 import type { Migration, KeptMigration } from '../migration.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
@@ -43,8 +43,7 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
     swap: (form) => change({ swap: swapIn(form, url) }),
   }
   const submit = (event: Event): void => {
-    event.preventDefault()
-    acts[step](new FormData(event.target as HTMLFormElement))
+    acts[step](formIn(event))
   }
   return html`
     <section class="card">
@@ -94,7 +93,7 @@ function addressOf(
   change: KeptMigration['change'],
 ): Child {
   const take = (name: 'url' | 'upstream') => (event: Event) =>
-    change({ [name]: (event.target as HTMLInputElement).value, swap: undefined })
+    change({ [name]: typedIn(event), swap: undefined })
   return html`
     <div class="tools">
       <label

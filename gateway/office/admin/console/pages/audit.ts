@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
-import { fieldText } from '../controls.ts'
+import { fieldText, formIn } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText } from '../../../../front/http/page/windows.ts'
@@ -14,8 +14,7 @@ export function Audit() {
   const [who, setWho] = useState('')
   const changes = useData<readonly AuditView[]>(`/admin/audit${query({ key, limit: 200 })}`)
   const apply = (event: Event): void => {
-    event.preventDefault()
-    const form = new FormData(event.target as HTMLFormElement)
+    const form = formIn(event)
     setKey(fieldText(form, 'key'))
     setWho(fieldText(form, 'who'))
   }

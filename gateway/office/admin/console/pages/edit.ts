@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, ask, type Session } from '../api.ts'
+import { asApiError, ask, type Session } from '../api.ts'
 import { patch } from '../editor/patch.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
@@ -15,6 +15,19 @@ type Props = Readonly<{
   watch?: string
 }>
 
+/** A button that shows a change of the file. */
+export function EditButton({ label, ...edit }: Props & Readonly<{ label: string }>) {
+  const [isOpen, setOpen] = useState(false)
+  return html`
+    <p>
+      <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+        ${label}
+      </button>
+    </p>
+    ${isOpen && html`<${Edit} ...${edit} />`}
+  `
+}
+
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
   const [edited, setEdited] = useState<EditedConfig & Readonly<{ body: string }>>()
@@ -29,7 +42,7 @@ export function Edit({ set, session, watch }: Props) {
       (thrown: unknown) => {
         if (leaving.signal.aborted) return
         setEdited(undefined)
-        setError(thrown instanceof ApiError ? thrown.message : String(thrown))
+        setError(asApiError(thrown).message)
       },
     )
     return () => leaving.abort()

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import type { Deprecation } from '../charts/retirement.ts'
-import { fieldText } from '../controls.ts'
+import { fieldText, formIn, typedIn } from '../controls.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { Edit } from './edit.ts'
 
@@ -19,8 +19,7 @@ export function Extend({ deprecation, index, session }: Props) {
   const [kind, setKind] = useState<Kind>('key')
   const [set, setSet] = useState<Readonly<Record<string, unknown>>>()
   const write = (event: Event): void => {
-    event.preventDefault()
-    const form = new FormData(event.target as HTMLFormElement)
+    const form = formIn(event)
     setSet(settingOf(deprecation, index, kind, form))
   }
   if (session.role !== 'all') return null
@@ -30,10 +29,7 @@ export function Extend({ deprecation, index, session }: Props) {
       <form class="tools" onSubmit=${write}>
         <label
           >What
-          <select
-            value=${kind}
-            onChange=${(event: Event) => setKind((event.target as HTMLSelectElement).value as Kind)}
-          >
+          <select value=${kind} onChange=${(event: Event) => setKind(typedIn(event) as Kind)}>
             <option value="key">a later sunset for a key</option>
             <option value="account">a later sunset for an account</option>
             <option value="brownout">a brownout: 503 for everybody</option>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { fieldText, fieldWords, planField } from '../controls.ts'
+import { fieldText, fieldWords, planField, typedIn } from '../controls.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { Plan } from '../settings.ts'
@@ -18,7 +18,7 @@ export function KeyFields({ plans, account }: { plans: readonly Plan[]; account?
         name="account"
         defaultValue=${account}
         autocomplete="off"
-        onInput=${(event: Event) => setHasAccount((event.target as HTMLInputElement).value.trim() !== '')}
+        onInput=${(event: Event) => setHasAccount(typedIn(event).trim() !== '')}
     /></label>
     <details open=${limits === 'custom'}>
       <summary>Custom limits</summary>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { query, type Session } from '../api.ts'
-import { planField } from '../controls.ts'
+import { planField, typedIn } from '../controls.ts'
 import { useData } from '../data.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -55,10 +55,7 @@ export function Keys({ session, search, list }: Props) {
   ) => html`
     <label class="inline"
       >${label}
-      <select
-        value=${chosen[name]}
-        onChange=${(event: Event) => choose(name, (event.target as HTMLSelectElement).value)}
-      >
+      <select value=${chosen[name]} onChange=${(event: Event) => choose(name, typedIn(event))}>
         ${options.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
       </select>
     </label>

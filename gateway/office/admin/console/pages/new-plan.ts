@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
-import { fieldText } from '../controls.ts'
+import { fieldText, formIn } from '../controls.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import type { Plan } from '../settings.ts'
@@ -13,8 +13,7 @@ export function NewPlan({ plans, session }: Props) {
   const [made, setMade] = useState<Readonly<{ name: string; plan: unknown }>>()
   if (session.role !== 'all') return null
   const write = (event: Event): void => {
-    event.preventDefault()
-    const form = new FormData(event.target as HTMLFormElement)
+    const form = formIn(event)
     const { plan = 'custom' } = limitsIn(form, 'plan')
     setMade({ name: fieldText(form, 'name'), plan })
   }

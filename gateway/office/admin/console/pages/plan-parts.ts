@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
-import { fieldText, fieldWords } from '../controls.ts'
+import { fieldText, fieldWords, formIn } from '../controls.ts'
 import { useData } from '../data.ts'
 import { atOnceField, limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -27,8 +27,7 @@ export function PlanParts({ name, session }: { name: string; session: Session })
     if (!plan) return null
     const { limits, operations } = plan
     const write = (event: Event): void => {
-      event.preventDefault()
-      setSet(changesIn(new FormData(event.target as HTMLFormElement), plan))
+      setSet(changesIn(formIn(event), plan))
     }
     return html`
       <section class="card">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, ask, type Session } from '../api.ts'
-import { Choice } from '../controls.ts'
+import { ask, asApiError, type Session } from '../api.ts'
+import { Choice, typedIn } from '../controls.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
@@ -87,7 +87,7 @@ function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Chil
         value=${writtenLimit(then[window.limit] ?? 'unlimited')}
         autocomplete="off"
         onInput=${(event: Event) => {
-          const limit = limitFrom((event.target as HTMLInputElement).value.trim())
+          const limit = limitFrom(typedIn(event).trim())
           if (limit !== undefined && limit !== 0) change(window, limit)
         }}
       />
@@ -144,8 +144,7 @@ function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview
         (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
-          const apiError = error instanceof ApiError ? error : new ApiError(0, String(error))
-          setState({ data: undefined, atMs: undefined, error: apiError })
+          setState({ ...nothing, error: asApiError(error) })
         },
       )
     }, pauseMs)

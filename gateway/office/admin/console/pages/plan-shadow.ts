@@ -1,6 +1,4 @@
-import { useState } from 'preact/hooks'
-import type { Session } from '../api.ts'
-import { query } from '../api.ts'
+import { query, type Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -10,14 +8,13 @@ import {
   limitsText,
   windowsWhere,
 } from '../../../../front/http/page/windows.ts'
-import { aged, table, time } from '../page-parts.ts'
+import { aged, numeric, quotaColumn, table, time } from '../page-parts.ts'
 import type { ShadowReport, ShadowedKey } from '../../../foresight/shadows.ts'
-import { Edit } from './edit.ts'
+import { EditButton } from './edit.ts'
 
 /** The shadow limits of a plan that has some, and the requests that they would have refused. */
 export function PlanShadow({ name, session }: { name: string; session: Session }) {
   const report = useData<ShadowReport>(`/admin/shadow${query({ plan: name })}`, 5_000)
-  const [isLeaving, setLeaving] = useState(false)
   return aged(report, ({ shadows, keys }) => {
     const [own] = shadows
     if (!own) return null
@@ -31,19 +28,12 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
         ${keysOf(keys, own.shadow)}
         ${
           session.role === 'all' &&
-          html`<p>
-              <button type="button" onClick=${() => setLeaving(!isLeaving)}>
-                ${isLeaving ? 'Keep shadow' : 'Remove shadow'}
-              </button>
-            </p>
-            ${
-              isLeaving &&
-              html`<${Edit}
-                set=${{ [`plans.${name}.shadow`]: null }}
-                session=${session}
-                watch=${`#/now/${encodeURIComponent(name)}`}
-              />`
-            }`
+          html`<${EditButton}
+            label="Remove shadow"
+            set=${{ [`plans.${name}.shadow`]: null }}
+            session=${session}
+            watch=${`#/now/${encodeURIComponent(name)}`}
+          />`
         }
       </section>
     `
@@ -59,19 +49,13 @@ function keysOf(
   return table(
     'Requests that they would have refused in 14 days',
     [
-      {
-        name: 'Key',
-        cell: ({ key, name, account }: ShadowedKey) => html`
-          <a href=${`#/keys/${key}`}>${name}</a>
-          ${account !== undefined && html`<div class="quiet">account ${account}</div>`}
-        `,
-      },
-      ...windowsWhere((window) => isLimited(shadow, window)).map((window) => ({
-        name: `By the ${window.name}`,
-        isNumber: true,
-        cell: ({ refused }: ShadowedKey) => count(countIn(refused, window)),
-      })),
-      { name: 'Of', isNumber: true, cell: ({ of }: ShadowedKey) => count(of) },
+      quotaColumn,
+      ...windowsWhere((window) => isLimited(shadow, window)).map((window) =>
+        numeric(`By the ${window.name}`, ({ refused }: ShadowedKey) =>
+          count(countIn(refused, window)),
+        ),
+      ),
+      numeric('Of', ({ of }: ShadowedKey) => count(of)),
       { name: 'First', cell: ({ first }: ShadowedKey) => first },
       { name: 'Last', cell: ({ last }: ShadowedKey) => time(last) },
     ],

@@ -14,7 +14,7 @@ import {
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
 import { includedIn } from '../written-limit.ts'
-import { aged, page, table } from '../page-parts.ts'
+import { aged, numeric, page, table, type Column } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
 import { PlanParts } from './plan-parts.ts'
@@ -107,29 +107,12 @@ function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Chil
         'Highest use of the quotas by day, in UTC: p50, p90 and the most',
         [
           { name: 'Day', cell: ({ on }: DayOfPlan) => on },
-          {
-            name: 'Quotas',
-            isNumber: true,
-            cell: (row: DayOfPlan) =>
-              count(most(shown.map((window) => peaksOf(row, window)?.quotas))),
-          },
+          numeric('Quotas', (row: DayOfPlan) =>
+            count(most(shown.map((window) => peaksOf(row, window)?.quotas))),
+          ),
           ...shown.flatMap((window) => [
-            {
-              name: `${window.heading}: p50, p90, most`,
-              isNumber: true,
-              cell: (row: DayOfPlan) => {
-                const peaks = peaksOf(row, window)
-                return peaks ? [peaks.median, peaks.p90, peaks.highest].map(count).join(', ') : '–'
-              },
-            },
-            {
-              name: 'near, refused',
-              isNumber: true,
-              cell: (row: DayOfPlan) => {
-                const peaks = peaksOf(row, window)
-                return peaks ? `${count(peaks.near)}, ${count(peaks.refused)}` : '–'
-              },
-            },
+            figures(`${window.heading}: p50, p90, most`, window, ['median', 'p90', 'highest']),
+            figures('near, refused', window, ['near', 'refused']),
           ]),
         ],
         [...byDay].reverse(),
@@ -137,4 +120,16 @@ function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Chil
       )}
     </details>
   `
+}
+
+/** Figures of a window, with commas between. */
+function figures(
+  name: string,
+  window: PageWindow,
+  shown: readonly (keyof Distribution)[],
+): Column<DayOfPlan> {
+  return numeric(name, (row) => {
+    const peaks = peaksOf(row, window)
+    return peaks ? shown.map((each) => count(peaks[each])).join(', ') : '–'
+  })
 }

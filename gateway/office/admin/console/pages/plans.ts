@@ -1,5 +1,4 @@
-import type { Session } from '../api.ts'
-import { query } from '../api.ts'
+import { query, type Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
@@ -10,7 +9,7 @@ import {
   limitText,
   windowsWhere,
 } from '../../../../front/http/page/windows.ts'
-import { aged, page, table, type Column } from '../page-parts.ts'
+import { aged, numeric, page, table, type Column } from '../page-parts.ts'
 import { plansIn, type Plan } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { LedgerLine } from '../../../ledger/lines.ts'
@@ -87,22 +86,21 @@ function latestMonths(): [last: string, present: string] {
 }
 
 function figure(name: string, of: (plan: string) => number | undefined): Column<Plan> {
-  const cell = ({ name: plan }: Plan): Child => {
+  return numeric(name, ({ name: plan }) => {
     const number = of(plan)
     return number === undefined ? '–' : count(number)
-  }
-  return { name, isNumber: true, cell }
+  })
 }
 
 function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {
   const shown = windowsWhere((window) =>
     plans.some(({ limits }) => limits !== 'custom' && isLimited(limits, window)),
   )
-  return shown.map(({ limit, heading }) => ({
-    name: heading,
-    isNumber: true,
-    cell: ({ limits }) => (limits === 'custom' ? 'set per key' : limitText(limits[limit])),
-  }))
+  return shown.map(({ limit, heading }) =>
+    numeric(heading, ({ limits }) =>
+      limits === 'custom' ? 'set per key' : limitText(limits[limit]),
+    ),
+  )
 }
 
 /** The operations of plans that have some. */

@@ -7,7 +7,7 @@ import {
   windowsWhere,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
-import { numeric, table, type Column } from '../page-parts.ts'
+import { numeric, quotaColumn, table, type Column } from '../page-parts.ts'
 import type { HitQuota, PlanPreview, RefusedQuota } from '../../../foresight/preview.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
@@ -89,19 +89,11 @@ function limitedIn({ now, then }: PlanPreview): readonly PageWindow[] {
 
 function ofBoth(shown: readonly PageWindow[]): readonly Column<Quota>[] {
   return [
-    key,
+    quotaColumn,
     ...shown.map((window) =>
       numeric(`Highest ${window.name}`, (row: Quota) => count(peakOf(row, window))),
     ),
   ]
-}
-
-const key = {
-  name: 'Key',
-  cell: ({ key, name, account }: Quota) => html`
-    <a href=${`#/keys/${key}`}>${name}</a>
-    ${account !== null && account !== undefined && html`<div class="quiet">account ${account}</div>`}
-  `,
 }
 
 const hitColumns = (shown: readonly PageWindow[]): readonly Column<HitQuota>[] => [

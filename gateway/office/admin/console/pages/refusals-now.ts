@@ -6,6 +6,7 @@ import { keyLink, numeric, requestLink, table, type Column } from '../page-parts
 import { reasonText } from '../reason-text.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
+import { typedIn } from '../controls.ts'
 
 /** The width of the longest bar in the table, in rem. */
 const longestBar = 6
@@ -73,7 +74,7 @@ export function Refusals({
           type="search"
           value=${filter}
           autocomplete="off"
-          onInput=${(event: Event) => setFilter((event.target as HTMLInputElement).value)}
+          onInput=${(event: Event) => setFilter(typedIn(event))}
       /></label>
     </div>
     ${

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { Session } from '../api.ts'
 import { percent } from '../charts/outcomes.ts'
 import { useData } from '../data.ts'
@@ -6,7 +5,7 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, numeric, table } from '../page-parts.ts'
 import type { SideView, SwapView } from '../../../../front/swaps/view.ts'
-import { Edit } from './edit.ts'
+import { EditButton } from './edit.ts'
 import { SwapActions, WayBack } from './swap-actions.ts'
 
 /** The swaps that the configuration describes: both sides next to each other, and the way back. */
@@ -29,7 +28,7 @@ export function Swaps({ session }: { session: Session }) {
           ${
             session.role === 'all' &&
             html`<${SwapActions} swap=${swap} reload=${() => swaps.reload()} />
-              ${swap.state === 'all' && html`<${EndSwap} swap=${swap} session=${session} />`}`
+              ${swap.state === 'all' && endOf(swap, session)}`
           }
         </section>
       `,
@@ -104,22 +103,12 @@ function sidesOf(swap: SwapView): Child {
 }
 
 /** The last change of a swap: its targets in place of the old ones. */
-function EndSwap({ swap: { upstream, to }, session }: { swap: SwapView; session: Session }) {
-  const [isOpen, setOpen] = useState(false)
+function endOf({ upstream, to }: SwapView, session: Session): Child {
   const setting = `upstreams.${upstream}`
-  return html`
-    <p>
-      <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-        End the swap in the file
-      </button>
-    </p>
-    ${
-      isOpen &&
-      html`<${Edit}
-        set=${{ [`${setting}.targets`]: to, [`${setting}.swap`]: null }}
-        session=${session}
-        watch="#/backends"
-      />`
-    }
-  `
+  return html`<${EditButton}
+    label="End the swap in the file"
+    set=${{ [`${setting}.targets`]: to, [`${setting}.swap`]: null }}
+    session=${session}
+    watch="#/backends"
+  />`
 }
