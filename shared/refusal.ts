@@ -66,6 +66,7 @@ export type Reason =
   | 'plan'
   | 'cost'
   | WindowName
+  | 'prepaid'
   | 'ban'
   | 'share'
   | 'at_once'
@@ -94,6 +95,8 @@ export class Refusal extends Error {
   reason: Reason | undefined
   /** The operation of a plan, or the cap of a key, whose limit is used up. */
   of: 'cap' | `operation ${string}` | undefined
+  /** The window whose limit is used up. */
+  window: WindowName | undefined
   #body: string | undefined
 
   constructor(
@@ -112,19 +115,25 @@ export class Refusal extends Error {
     this.headers = headers
     this.reason = undefined
     this.of = undefined
+    this.window = undefined
   }
 
   /** The same refusal, with its reason. */
-  because(reason: Reason | undefined, of?: Refusal['of']): this {
+  because(reason: Reason | undefined, of?: Refusal['of'], window?: WindowName): this {
     this.reason = reason
     this.of = of
+    this.window = window
     return this
   }
 
   /** A copy with more headers. */
   with(headers: Readonly<Record<string, string>>): Refusal {
     const all = { ...this.headers, ...headers }
-    return new Refusal(this.code, this.message, all, this.cause).because(this.reason, this.of)
+    return new Refusal(this.code, this.message, all, this.cause).because(
+      this.reason,
+      this.of,
+      this.window,
+    )
   }
 
   /** The JSON body, `Error` in the OpenAPI documents. */

@@ -49,7 +49,7 @@ function bringUpToDate(document, operation, at) {
 function queried(parameters, path, method) {
   const isText = Object.values(parameters).some((parameter) => 'types' in parameter)
   if (!['GET', 'DELETE'].includes(method) && !isText) return []
-  return plainParameters(parameters).filter(([name]) => !isInPath(name, path))
+  return plainParameters(parameters).filter(([name]) => !isInPath(name, path, parameters))
 }
 
 /** Adds parameters that the document lacks, as references, and takes those away that there aren't any more. */

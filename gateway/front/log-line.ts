@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LogLine } from '../../shared/service.ts'
 import { shortest } from '../../shared/windows.ts'
 import { answeredCost } from './answered-cost.ts'
-import { holderOf, windowRefusing } from './counts/use.ts'
+import { holderOf } from './counts/use.ts'
 import type { Sender } from './http/address.ts'
 import type { LogThrottle } from './http/log-throttle.ts'
 import { beyondIn } from './limits/beyond.ts'
@@ -47,7 +47,7 @@ function describe(line: LogLine, request: FastifyRequest): void {
     return
   }
   if (refusal?.reason) line['reason'] = refusal.reason
-  const window = refusal && windowRefusing(refusal)
+  const window = refusal?.window
   if (window) line['window'] = window
   Object.assign(line, holderOf(refusal))
   const shadow = record.terms?.shadow

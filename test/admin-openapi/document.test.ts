@@ -75,7 +75,9 @@ t.test('it is the table of operations, to the last parameter', (t) => {
       const isHead = method === 'GET' && each.method === 'HEAD'
       if (each.method !== method && !isHead) continue
       t.strictSame([each.command, each.role], [name, role], `${each.method} ${path}`)
-      const plain = plainParameters(parameters).filter(([name]) => !isInPath(name, path))
+      const plain = plainParameters(parameters).filter(
+        ([name]) => !isInPath(name, path, parameters),
+      )
       const inPath = each.parameters.filter(({ in: place }) => place === 'path')
       t.equal(inPath.length, path.includes('{') ? 1 : 0, `${at}: its key`)
       const query = each.parameters.filter(({ in: place }) => place === 'query')

@@ -86,7 +86,7 @@ t.test('each fold counts its part of requests that have ended', async (t) => {
   }
   end(endedFor({ ...about, stand: decided(2) }))
   end(endedFor({ ...about, stand: decided(0), isGivenBack: true, status: 503 }))
-  const full = new Refusal('rate_limit_exceeded', 'Full.').because('minute')
+  const full = new Refusal('rate_limit_exceeded', 'Full.').because('minute', undefined, 'minute')
   end(endedFor({ ...about, stand: decided(1), refusal: full, status: 429 }))
   const forbidden = new Refusal('forbidden', 'No.').because('path')
   end(

@@ -64,8 +64,8 @@ t.test(
     const { count, termsOf, written } = counting()
     const terms = termsOf({ perMinute: 9, perDay: 99 })
     const refusal = () => new Refusal('rate_limit_exceeded', 'All are used up.')
-    count(terms, refusal().because('minute'))
-    const ofOperation = refusal().because('minute')
+    count(terms, refusal().because('minute', undefined, 'minute'))
+    const ofOperation = refusal().because('minute', undefined, 'minute')
     ofOperation.of = 'operation GET /v1/pets'
     count(terms, ofOperation)
     t.strictSame(await written(), [{ most: { minute: 2, day: 2 }, refused: { minute: 1 } }])

@@ -1,6 +1,5 @@
 import type { Ended } from '../../gateway/front/counts/ended.ts'
 import { RouteMeter } from '../../gateway/front/counts/meters.ts'
-import { windowRefusing } from '../../gateway/front/counts/use.ts'
 import { RequestRecord, type GuardedRoute } from '../../gateway/front/request-record.ts'
 
 const guarded: GuardedRoute = {
@@ -29,7 +28,7 @@ export function endedFor(
       ...{ meter: new RouteMeter(), tallies: undefined },
     },
     ...{ status, plan, caller, standing, atMs },
-    refusedBy: refusal && windowRefusing(refusal),
+    refusedBy: refusal?.window,
     endedAtMs: performance.now(),
   }
 }

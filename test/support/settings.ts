@@ -10,8 +10,14 @@ type Rule = Readonly<{
 
 /** Every setting of a schema by its place, such as `plans.NAME.perDay`, and what may stand there. */
 export function settingsOf(schema: object): Map<string, string> {
-  const expected = ({ expected, const: word }: Rule) => expected ?? JSON.stringify(word)
-  return new Map([...settings(schema, '')].map(([place, rule]) => [place, expected(rule)]))
+  const all = new Map<string, string>()
+  for (const [place, { expected, const: word }] of settings(schema, '')) {
+    const [before, text] = [all.get(place), expected ?? JSON.stringify(word)]
+    // Of sections that may stand in one place, each has its own rule.
+    const isSame = before === undefined || before.split(' or ').includes(text) || before === text
+    all.set(place, isSame ? (before ?? text) : `${before} or ${text}`)
+  }
+  return all
 }
 
 /** The default of every setting that has one, by its place. */

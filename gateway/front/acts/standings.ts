@@ -1,5 +1,5 @@
 import { earnedEnd } from '../limits/ban-ends.ts'
-import { isLimited, limitOf } from '../limits/limits.ts'
+import { isLimited, limitOf, noLimits } from '../limits/limits.ts'
 import type { Standing } from '../limits/headers.ts'
 import { pointsAt, type NearEnds } from '../limits/near.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
@@ -24,6 +24,22 @@ export function crowdedAt({ decision, limits }: Standing): Standing | undefined 
   const places = decision.places?.slice(0, 1).map((place) => ({ ...place, used: place.limit }))
   if (!places?.length) return undefined
   return { decision: { ...decision, verdict: 'crowded', places }, limits }
+}
+
+/** A standing as it would be if nothing were left of a prepaid window, included or bought; `undefined` without one. */
+export function emptied(standing: Standing, cost: number): Standing | undefined {
+  const { purse, included = noLimits } = standing.decision
+  if (!purse) return undefined
+  const { window, spent } = purse
+  const most = Math.max(usedBy(standing.decision, window), limitOf(included, window))
+  const acted = withUse(standing, (each) =>
+    each === window ? most : usedBy(standing.decision, each),
+  )
+  const empty = { ...purse, room: 0, bought: spent }
+  return {
+    decision: { ...acted, purse: empty, verdict: 'refused', cost },
+    limits: { ...standing.limits, [window.limit]: most },
+  }
 }
 
 /** A standing as it would be during an earned ban. */

@@ -6,6 +6,7 @@ export const actNames = [
   ...windowNames,
   'ban',
   'at_once',
+  'prepaid',
   'too_many_failed_attempts',
   'too_many_at_once',
   'expired',

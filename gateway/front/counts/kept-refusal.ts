@@ -87,8 +87,8 @@ export function keptRefusal({
   const { beganAtMs, sentAtMs, answeredAtMs } = record
   const answered = answeredCost(record)
   const isCrowded = refusal?.reason === 'at_once'
-  const full =
-    refusal?.of && stand && !isCrowded ? decisiveWindow(stand.decision, stand.limits) : undefined
+  const isOfWindow = !isCrowded && (refusal?.of !== undefined || refusal?.reason === 'prepaid')
+  const full = stand && isOfWindow ? decisiveWindow(stand.decision, stand.limits) : undefined
   return {
     id: request.id.slice(0, idLength),
     atMs: Math.floor(atMs),

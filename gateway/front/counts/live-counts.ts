@@ -72,8 +72,8 @@ export class LiveCounts {
 function placeOf({ refusal, caller, stand }: RequestRecord): number {
   // Preflights, and callers that left before they were admitted.
   if (!refusal) return caller && stand ? at.admitted : at.others
-  const { code, reason, status } = refusal
-  if (code === 'rate_limit_exceeded' && isWindowName(reason)) return at[reason]
+  const { code, window, status } = refusal
+  if (window) return at[window]
   if (code === 'key_banned') return at.ban
   if (status === 401 || code === 'too_many_failed_attempts') return at.strangers
   if (status < firstFailure) return at.refused

@@ -11,7 +11,6 @@ import { countEnded } from './folds.ts'
 import { noPlan, testPlan } from './labels.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { routeTallies } from './route-tallies.ts'
-import { windowRefusing } from './use.ts'
 
 export type RecorderOptions = Readonly<{
   counts: RequestCounts
@@ -88,7 +87,7 @@ function endedOf(
     plan: caller ? planOf(caller) : noPlan,
     caller,
     standing,
-    refusedBy: refusal && windowRefusing(refusal),
+    refusedBy: refusal?.window,
     atMs: standing?.decision.nowMs ?? clock(),
     endedAtMs: performance.now(),
   }

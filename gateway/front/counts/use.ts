@@ -1,5 +1,5 @@
 import { statusByCode, type Refusal, type RefusalCode } from '../../../shared/refusal.ts'
-import { isWindowName, windowNames, type WindowName } from '../../../shared/windows.ts'
+import { windowNames, type WindowName } from '../../../shared/windows.ts'
 
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
@@ -48,13 +48,8 @@ export const pointTallies = {
   beyond: 'beyond points',
 } as const
 
-function refusalName({ code, reason }: Refusal): RefusalName {
-  return (code === 'rate_limit_exceeded' && reason && refusalsByWindow.get(reason)) || code
-}
-
-/** The window that a refusal's limit has used up. */
-export function windowRefusing({ reason }: Refusal): WindowName | undefined {
-  return isWindowName(reason) ? reason : undefined
+function refusalName({ code, window }: Refusal): RefusalName {
+  return (window && refusalsByWindow.get(window)) ?? code
 }
 
 /** The class of a status, such as `2xx`. */

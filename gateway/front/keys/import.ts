@@ -1,7 +1,7 @@
 import { breathe } from '../../../shared/breathe.ts'
 import { inBatches } from '../../../shared/in-order.ts'
 import { instantFrom } from '../../../shared/units.ts'
-import { isUpTo, limitSettings, type LimitSetting } from '../limits/limit-settings.ts'
+import { beyondFrom, limitSettings, type LimitSetting } from '../limits/limit-settings.ts'
 import type { Plan } from '../limits/plan.ts'
 import { firstNames } from '../records/audit-store.ts'
 import type { KeyStore } from './store.ts'
@@ -189,8 +189,8 @@ function hashFrom(token: string | undefined, sha256: string | undefined): string
 
 function limitOf(name: string, text: string | undefined): LimitSetting | undefined {
   if (text === undefined || text === 'unlimited') return text
-  const [, points, upTo = ''] = /^(\d{1,15})\.\.(.*)$/.exec(text) ?? []
-  if (points !== undefined && isUpTo(upTo)) return { limit: Number(points), beyond: 'meter', upTo }
+  const beyond = beyondFrom(text)
+  if (beyond) return beyond
   const number = Number(text)
   if (Number.isNaN(number)) throw wrongLimit(name, JSON.stringify(text))
   return number

@@ -10,7 +10,11 @@ const metered = Type.Object({
   beyond: Type.Literal('meter'),
   upTo: Type.String({ pattern: upToPattern }),
 })
-const limit = Type.Optional(Type.Union([points, Type.Literal('unlimited'), metered]))
+const prepaid = Type.Object({
+  limit: Type.Integer({ minimum: 0 }),
+  beyond: Type.Literal('prepaid'),
+})
+const limit = Type.Optional(Type.Union([points, Type.Literal('unlimited'), metered, prepaid]))
 const limits = {
   ...byLimit(() => limit),
   atOnce: Type.Optional(Type.Union([points, Type.Literal('unlimited')])),

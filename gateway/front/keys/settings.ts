@@ -6,12 +6,13 @@ import { effectiveLimits, type Plan } from '../limits/plan.ts'
 import { withCommas } from '../../../shared/commas.ts'
 import {
   hasLimits,
+  isPrepaid,
   mergedLimits,
   mostAtOnce,
   mostLimit,
   type LimitSettings,
 } from '../limits/limit-settings.ts'
-import { longWindows, windows } from '../../../shared/windows.ts'
+import { longWindows, windows, type Window } from '../../../shared/windows.ts'
 import type { Cap, Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
@@ -122,11 +123,28 @@ function requireLimits(
   plans: ReadonlyMap<string, Plan>,
 ): void {
   const plan = requirePlan(name, plans)
+  const prepaid = windows.find(({ limit }) => isPrepaid(own?.[limit]))
+  if (prepaid) requirePrepaid(prepaid, plan, own)
   if (!effectiveLimits(plan, own)) {
     throw new KeyMistake(
       `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,
     )
   }
+}
+
+/** What was bought is taken in one window of a plan that says its limits. */
+function requirePrepaid({ limit }: Window, plan: Plan, own: LimitSettings = {}): void {
+  if (plan.limits === 'custom') {
+    throw new KeyMistake(`${limit} can’t be prepaid: the plan "${plan.name}" is custom`)
+  }
+  const others = windows.filter((each) => each.limit !== limit)
+  const other = others.find((each) => {
+    return typeof (own[each.limit] ?? plan.settings?.[each.limit]) === 'object'
+  })
+  if (!other) return
+  throw new KeyMistake(
+    `${limit} can’t be prepaid beside ${other.limit}, which is metered or prepaid: one window of a key is`,
+  )
 }
 
 function requireNumbers(own: LimitSettings | undefined): void {
@@ -139,7 +157,7 @@ function requireNumbers(own: LimitSettings | undefined): void {
     const setting = own?.[window.limit]
     if (setting === undefined || setting === 'unlimited') continue
     const limit = typeof setting === 'object' ? setting.limit : setting
-    if (!Number.isSafeInteger(limit) || limit < 1) {
+    if (!Number.isSafeInteger(limit) || limit < (isPrepaid(setting) ? 0 : 1)) {
       throw wrongLimit(window.limit, String(limit))
     }
     if (limit > mostLimit) {
@@ -148,7 +166,8 @@ function requireNumbers(own: LimitSettings | undefined): void {
       )
     }
     if (typeof setting === 'object' && !longWindows.includes(window)) {
-      throw new KeyMistake(`${window.limit} can’t be metered: only a day and what is longer can`)
+      const how = isPrepaid(setting) ? 'prepaid' : 'metered'
+      throw new KeyMistake(`${window.limit} can’t be ${how}: only a day and what is longer can`)
     }
   }
 }

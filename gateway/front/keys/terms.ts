@@ -4,7 +4,7 @@ import { strict, type Lenience } from '../http/lenience.ts'
 import { patternTest } from '../http/paths.ts'
 import { countsBrief, recordedWith, type Limits } from '../limits/limits.ts'
 import type { Included } from '../limits/beyond.ts'
-import { effectiveIncluded, effectiveLimits, type Plan } from '../limits/plan.ts'
+import { effectiveIncluded, effectiveLimits, effectivePrepaid, type Plan } from '../limits/plan.ts'
 import type { Key } from './key.ts'
 import { nearEnds, type NearEnds } from '../limits/near.ts'
 import type { Window } from '../../../shared/windows.ts'
@@ -19,6 +19,8 @@ export type Terms = Readonly<{
   limits: Limits
   /** Limits beyond which points are metered, up to those that refuse; `undefined` where none are. */
   included?: Included | undefined
+  /** The window in which what isn't included is taken from points that were bought in advance. */
+  prepaid?: Window | undefined
   /** Whether brief windows are counted: where they are limited, or a shadow limits them. */
   countsBrief: boolean
   /** Whether a limit of the caller, or of any of its parts, is for requests under way. */
@@ -100,6 +102,7 @@ export class ConfiguredPlans {
       restriction(overrides, lenience),
     )
     const included = effectiveIncluded(plan, overrides.limits)
+    const prepaid = effectivePrepaid(plan, overrides.limits)
     const near = nearEnds(nearPercents, limits, included)
     const isBriefCounted =
       countsBrief(limits) || (shadow !== undefined && countsBrief(shadow.limits))
@@ -108,7 +111,7 @@ export class ConfiguredPlans {
     const hasPlaces = limitsPlaces && partsWithPlaces(limits, allParts).length > 0
     return Object.freeze({
       hasPlaces,
-      ...{ limits, included, countsBrief: isBriefCounted, recorded, allParts, partsOf },
+      ...{ limits, included, prepaid, countsBrief: isBriefCounted, recorded, allParts, partsOf },
       ...{ bans, forbids, near, shadow },
     })
   }

@@ -18,13 +18,23 @@ export function includedPoints(
   return Math.min(limitOf(limits, window), included ? limitOf(included, window) : Infinity)
 }
 
+/** The points of a window beyond those that are included: of a prepaid one, those that were bought. */
+export function beyondBy(
+  { used, purse }: Pick<Counted, 'used' | 'purse'>,
+  window: Window,
+  included: number,
+): number {
+  if (purse?.window === window) return usedIn(purse.taken, window)
+  return Math.max(0, (used[window.index] ?? 0) - included)
+}
+
 /** A decision, as far as it matters here. */
 type Counted = Readonly<{
   verdict: string
   used: readonly number[]
   cost: number
   included?: Included | undefined
-  purse?: Readonly<{ window: Window; room: number; took: number }> | undefined
+  purse?: Readonly<{ window: Window; room: number; took: number; taken: Counters }> | undefined
 }>
 
 /** Of the points that a request has cost in the end, those beyond what is included, by the windows in which they are. */

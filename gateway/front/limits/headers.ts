@@ -1,9 +1,11 @@
+import { beyondBy } from './beyond.ts'
 import { endOf } from './counters.ts'
 import { mostLimit } from './limit-settings.ts'
 import { isLimited, limitedIn, limitOf, noLimits, type Limits } from './limits.ts'
 import { crowded } from './places.ts'
+import { leftIn } from './purse.ts'
 import { usedByPart, type Part, type PartState } from './parts.ts'
-import { neededBy, usedBy, usedHere, type Decision } from './step.ts'
+import { neededBy, usedBy, type Decision } from './step.ts'
 import { secondsOf } from '../../../shared/retry-after.ts'
 import { windows, type Window, type WindowName } from '../../../shared/windows.ts'
 
@@ -11,7 +13,8 @@ import { windows, type Window, type WindowName } from '../../../shared/windows.t
 export const ietfDrafts = ['draft-11'] as const
 export type IetfDraft = (typeof ietfDrafts)[number]
 
-type Metered = Readonly<{ included: number; beyond: number }>
+/** `left`: the bought points of a prepaid window that are left. */
+type Metered = Readonly<{ included: number; beyond: number; left?: number }>
 
 /** One window of a decision, as headers and bodies show it. */
 export type WindowState = Readonly<{
@@ -158,13 +161,28 @@ function stateOf(
     remaining: Math.max(0, limit - used),
     resetMs: endOf(part?.counters ?? decision.seen, window),
     ...(included < Infinity && {
-      metered: { included, beyond: beyondBy(decision, window, included) },
+      metered: {
+        included,
+        beyond: beyondBy(decision, window, included),
+        ...leftOf(decision, window),
+      },
     }),
   }
 }
 
-function beyondBy(decision: Decision, window: Window, included: number): number {
-  return Math.max(0, usedHere(decision, window) - included)
+function leftOf({ purse }: Decision, window: Window): Pick<Metered, 'left'> {
+  return purse?.window === window ? { left: leftIn(purse) } : {}
+}
+
+/** The limit of a window's policy, which doesn't move: of a prepaid one, what is included. */
+function policyLimit(
+  { purse, included }: Decision,
+  limits: Limits,
+  window: Window,
+  part: Part | undefined,
+): number {
+  const isBought = !part && included && purse?.window === window
+  return limitOf(part?.limits ?? (isBought ? included : limits), window)
 }
 
 /**
@@ -173,16 +191,17 @@ function beyondBy(decision: Decision, window: Window, included: number): number 
  */
 function ietfHeaders(
   state: WindowState,
-  { parts, places = [], verdict, nowMs }: Decision,
+  decision: Decision,
   limits: Limits,
   retryAfter: unknown,
 ): Record<string, string> {
+  const { parts, places = [], verdict, nowMs } = decision
   const ofWindows = [undefined, ...(parts ?? []).map((each) => each.part)].flatMap((each) =>
     windows
       .filter((window) => isLimited(each?.limits ?? limits, window))
       .map(
         (window) =>
-          `${policyName(window, each)};q=${digits(limitOf(each?.limits ?? limits, window))}${widthOf(window)}`,
+          `${policyName(window, each)};q=${digits(policyLimit(decision, limits, window, each))}${widthOf(window)}`,
       ),
   )
   const ofPlaces = places.map(

@@ -30,10 +30,13 @@ export function atOnceInWords(setting: AtOnceSetting): string {
 /** The most that may be limited. */
 export const mostAtOnce = 100_000
 
-export type LimitSetting = number | 'unlimited' | MeteredSetting
+export type LimitSetting = number | 'unlimited' | MeteredSetting | PrepaidSetting
 
 /** Points that are included in a window, and how far one may go beyond: a share of them above 100 %, or `unlimited`. */
 export type MeteredSetting = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
+
+/** Points that are included in a window; beyond them, those that were bought in advance are taken. */
+export type PrepaidSetting = Readonly<{ limit: number; beyond: 'prepaid' }>
 
 /** The form of `upTo`. */
 export const upToPattern = '^(?:\\d{1,7}(?:\\.\\d{1,3})?%|unlimited)$'
@@ -55,7 +58,8 @@ export function hasLimits(own: LimitSettings): boolean {
 /** A limit as operators write it, as a number to count against: that which refuses. */
 export function limitFrom(setting: LimitSetting | undefined): number | undefined {
   if (typeof setting !== 'object') return setting === 'unlimited' ? Infinity : setting
-  if (setting.upTo === 'unlimited') return Infinity
+  // What was bought is the store's to know.
+  if (setting.beyond === 'prepaid' || setting.upTo === 'unlimited') return Infinity
   return Number((BigInt(setting.limit) * thousandthsOf(setting.upTo)) / 100_000n)
 }
 
@@ -74,18 +78,39 @@ export function includedFrom(settings: LimitSettings): Included | undefined {
   })
 }
 
-/** A limit as commands write it, such as `100000..300%`. */
+export function isPrepaid(setting: LimitSetting | undefined): setting is PrepaidSetting {
+  return typeof setting === 'object' && setting.beyond === 'prepaid'
+}
+
+/** A limit as commands write it, such as `100000..300%` or `100000..prepaid`. */
 export function limitText(setting: LimitSetting | AtOnceSetting): string {
   if (typeof setting !== 'object') return String(setting)
-  return 'upTo' in setting ? `${setting.limit}..${setting.upTo}` : String(setting.limit)
+  if (!('beyond' in setting)) return String(setting.limit)
+  return `${setting.limit}..${isPrepaid(setting) ? setting.beyond : setting.upTo}`
+}
+
+/** The same read: a limit behind which may stand how far one may go beyond. `undefined` if it isn't one. */
+export function beyondFrom(text: string): MeteredSetting | PrepaidSetting | undefined {
+  const [, points = '', upTo = ''] = /^(0|[1-9]\d{0,14})\.\.(.*)$/.exec(text) ?? []
+  const limit = Number(points)
+  if (upTo === 'prepaid') return { limit, beyond: upTo }
+  return limit > 0 && isUpTo(upTo) ? { limit, beyond: 'meter', upTo } : undefined
 }
 
 /** The same in words, such as `1,000`, `unlimited` or `300 included, metered up to 900`. */
 export function limitInWords(setting: LimitSetting): string {
   if (typeof setting === 'number') return withCommas(setting)
   if (typeof setting === 'string') return setting
+  if (isPrepaid(setting)) return prepaidInWords(setting.limit)
   const most = limitFrom(setting)
   return meteredInWords(setting.limit, most === Infinity ? null : most)
+}
+
+/** Points that are included, and those that were bought behind them. */
+export function prepaidInWords(included: number): string {
+  return included === 0
+    ? 'what was bought'
+    : `${withCommas(included)} included, then what was bought`
 }
 
 /** Points that are included, and the last ones that are metered; `null`: without a limit. */

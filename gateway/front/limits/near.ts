@@ -1,5 +1,5 @@
 import type { Standing } from './headers.ts'
-import { includedPoints, type Included } from './beyond.ts'
+import { beyondBy, includedPoints, type Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import { usedBy, usedHere } from './step.ts'
 import { longWindows, type Window, type WindowName } from '../../../shared/windows.ts'
@@ -31,7 +31,8 @@ export function nearEnds(
     const most = includedPoints({ included }, limits, window)
     const isMetered = most < limitOf(limits, window)
     if (most === Infinity || (percent === Infinity && !isMetered)) return []
-    return [{ window, points: Math.min(pointsAt(percent, most), isMetered ? most + 1 : Infinity) }]
+    const points = Math.min(pointsAt(percent, most), isMetered ? most + 1 : Infinity)
+    return [{ window, points: Math.max(1, points) }]
   })
   return ends.length > 0 ? { percent, ends } : undefined
 }
@@ -57,9 +58,8 @@ export function noticeOf(
     if (usedBy(decision, window) < points) continue
     const used = usedHere(decision, window)
     const limit = includedPoints(decision, limits, window)
-    if (used > limit && limit < limitOf(limits, window)) {
-      return { window: window.name, beyond: used - limit }
-    }
+    const beyond = limit < limitOf(limits, window) ? beyondBy(decision, window, limit) : 0
+    if (beyond > 0) return { window: window.name, beyond }
     if (used < pointsAt(near.percent, limit)) continue
     // A limit may have been lowered below the use.
     const percent = Math.min(100, Math.floor((used * 100) / limit))

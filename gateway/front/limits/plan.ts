@@ -1,10 +1,11 @@
 import type { Included } from './beyond.ts'
 import { limitOf, type Limits } from './limits.ts'
 import type { Shadow } from './shadow.ts'
-import { byLimit, windows } from '../../../shared/windows.ts'
+import { byLimit, longestFirst, windows, type Window } from '../../../shared/windows.ts'
 import {
   hasLimits,
   includedFrom,
+  isPrepaid,
   limitFrom,
   limitsFrom,
   withAtOnce,
@@ -59,6 +60,14 @@ export function effectiveIncluded(
     const others = own[window.limit] === undefined ? included : ofKey
     return others ? limitOf(others, window) : Infinity
   })
+}
+
+/** The window of a key beyond whose included points those are taken that were bought in advance. */
+export function effectivePrepaid(
+  { settings }: Pick<Plan, 'settings'>,
+  own: LimitSettings = {},
+): Window | undefined {
+  return longestFirst.find(({ limit }) => isPrepaid(own[limit] ?? settings?.[limit]))
 }
 
 /** The limits of a key: its own, else its plan's; `undefined` where a custom plan leaves one open. */

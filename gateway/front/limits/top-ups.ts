@@ -23,6 +23,9 @@ export type TopUpOutcome =
 /** The most top-ups of a quota whose ids are kept. */
 export const mostTopUps = 1_000
 
+/** The most points of a top-up: many of them, and an answer's difference, are still exact. */
+export const mostBought = 999_999_999_999
+
 /** The form of an id. */
 export const topUpIdPattern = '^[\\x21-\\x7e]{1,64}$'
 

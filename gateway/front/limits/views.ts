@@ -87,13 +87,17 @@ function limitedViews(states: Partial<Record<WindowName, WindowState>>): Limited
   return Object.fromEntries(limited)
 }
 
-/** A window; without a limit that refuses, where what lies beyond is metered without end. */
+/**
+ * A window; without a limit that refuses, where what lies beyond is metered without end. Of a prepaid one the limit is what was
+ * used with what is left, included or bought.
+ */
 export type WindowView = Readonly<{
   limit: number | null
   remaining: number | null
   reset: number
   included?: number
   beyond?: number
+  prepaid?: Readonly<{ left: number }>
 }>
 
 /** The windows that have a limit, and `null` for those whose limit each plan says. */
@@ -113,5 +117,7 @@ function windowViews(states: Partial<Record<WindowName, WindowState>>): WindowVi
 
 function windowView({ limit, remaining, resetMs, metered }: WindowState): WindowView {
   const bounds = limit === Infinity ? { limit: null, remaining: null } : { limit, remaining }
-  return { ...bounds, reset: Math.ceil(resetMs / 1000), ...metered }
+  const { left, ...points } = metered ?? {}
+  const bought = left !== undefined && { prepaid: { left } }
+  return { ...bounds, reset: Math.ceil(resetMs / 1000), ...points, ...bought }
 }

@@ -1,13 +1,14 @@
 import { withCommas } from '../../../shared/commas.ts'
-import { Refusal, type Reason } from '../../../shared/refusal.ts'
+import { Refusal } from '../../../shared/refusal.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { waitText } from '../../../shared/times.ts'
 import { earnedText, isEarned } from './ban-ends.ts'
 import { decisiveWindow, endOfWait, secondsToWait, type Standing } from './headers.ts'
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
+import { limitOf } from './limits.ts'
 import { neededBy } from './step.ts'
-import type { Window, WindowName } from '../../../shared/windows.ts'
+import type { Window } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
 
@@ -20,14 +21,18 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
   const decisive = decisiveWindow(decision, limits)
   const { limit = 0, window, part } = decisive ?? {}
   const name = window?.name
-  const { nowMs } = decision
+  const { nowMs, purse, included } = decision
+  const isPrepaid = purse !== undefined && !part && purse.window === window
+  const ofPlan = isPrepaid && included ? limitOf(included, purse.window) : limit
+  // Nothing comes by itself.
+  const isOnlyBought = isPrepaid && ofPlan === 0
   // The refusals of a longer window are no strikes, so nothing is said of them.
   const strikes = window?.strikes ? decision.strikes : 0
   const endMs = endOfWait(decision, decisive)
   const seconds = secondsToWait(endMs, nowMs)
   const isDear = bans?.share !== undefined && decision.cost > 1
   const needed = neededBy(decision)
-  const content = `${code} ${needed} ${part?.name} ${limit} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes} ${isDear}`
+  const content = `${code} ${needed} ${part?.name} ${ofPlan} ${isPrepaid} ${name} ${seconds} ${endMs} ${strikes} ${bans?.strikes} ${isDear}`
   const cached = refusalsByContent.get(content)
   if (cached) return cached
   const when = waitText(endMs, nowMs)
@@ -39,12 +44,17 @@ export function waitRefusal(code: Code, standing: Standing, bans?: BanRules): Re
     code === 'key_banned'
       ? `Your key is banned until ${when}: ${why}`
       : code === 'rate_limit_exceeded'
-        ? `${usedUpText(limit, window, part, needed)} Try again at ${when}.${strikeWarning(strikes, bans, isDear)}`
+        ? isOnlyBought
+          ? 'No points that you bought are left.'
+          : `${usedUpText(ofPlan, window, part, needed, isPrepaid)} Try again at ${when}.${strikeWarning(strikes, bans, isDear)}`
         : `Too many requests without a valid key came from your address. Try again at ${when}.`
   const refusal = new Refusal(code, sentence, {
-    'retry-after': String(seconds),
+    ...(!isOnlyBought && { 'retry-after': String(seconds) }),
     'cache-control': 'no-store',
-  }).because(reasonFor(code, name), code === 'rate_limit_exceeded' ? holderOf(part) : undefined)
+  })
+  if (code === 'rate_limit_exceeded')
+    refusal.because(isPrepaid ? 'prepaid' : name, holderOf(part), name)
+  else refusal.because(code === 'key_banned' ? 'ban' : 'strangers')
   refusalsByContent.set(content, refusal)
   return refusal
 }
@@ -60,21 +70,20 @@ function usedUpText(
   window: Window | undefined,
   part: Part | undefined,
   needed: number,
+  isPrepaid: boolean,
 ): string {
   const many = withCommas(limit)
   if (needed > 1) {
     const whose = part ? (part.operation ?? 'points of your key’s cap') : 'points'
-    return `This request needs ${withCommas(needed)} points, and fewer are left of ${many} ${whose} ${window?.each}.`
+    return `This request needs ${withCommas(needed)} points, and fewer are left of ${many} ${whose} ${window?.each}${isPrepaid ? ' and of those that you bought' : ''}.`
+  }
+  if (isPrepaid) {
+    return `${many} requests ${window?.each} are used up, and so are the points that you bought.`
   }
   if (!part) return `${many} requests ${window?.each} are used up.`
   return part.operation === undefined
     ? `Your key’s cap of ${many} requests ${window?.each} is used up.`
     : `${many} ${part.operation} ${window?.each} are used up.`
-}
-
-function reasonFor(code: Code, window: WindowName | undefined): Reason | undefined {
-  if (code === 'too_many_failed_attempts') return 'strangers'
-  return code === 'key_banned' ? 'ban' : window
 }
 
 /** A warning, from the first strike on. */

@@ -6,7 +6,7 @@ import { keyPaths } from '../http/own-paths.ts'
 import { authorization, titled } from '../http/key-header.ts'
 import { banRules, type BanSettings } from '../limits/conduct.ts'
 import { limitedIn, limitsView, type Limits } from '../limits/limits.ts'
-import type { Plan, PlanOperation } from '../limits/plan.ts'
+import { effectivePrepaid, type Plan, type PlanOperation } from '../limits/plan.ts'
 
 /**
  * The terms of the configuration in force, for anybody: plans, bans, costs and deprecations. Names of keys and accounts
@@ -45,6 +45,7 @@ export function keyHeaderOf({ keys: { from } }: Pick<Config, 'keys'>) {
 }
 
 function planView(plan: Plan, rules: BanSettings) {
+  const prepaid = effectivePrepaid(plan)
   const { name, limits, included, bans, operations = [], methods, paths } = plan
   return {
     name,
@@ -52,6 +53,7 @@ function planView(plan: Plan, rules: BanSettings) {
     // Of a custom plan each key has its own.
     strikesToBan: !bans || limits === 'custom' ? null : banRules(rules, limits).strikes,
     ...(included && { included: limitedView(included) }),
+    ...(prepaid && { prepaid: prepaid.name }),
     bans,
     operations: operations.map(operationView),
     methods: methods ?? null,

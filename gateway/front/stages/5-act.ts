@@ -3,7 +3,7 @@ import type { Clock } from '../../../shared/clock.ts'
 import { jsonType, Refusal } from '../../../shared/refusal.ts'
 import { isWindowName, steadyWindows, windowOf } from '../../../shared/windows.ts'
 import { actedDeprecation } from '../acts/deprecation.ts'
-import { banned, crowdedAt, nearEnd, usedUp } from '../acts/standings.ts'
+import { banned, crowdedAt, emptied, nearEnd, usedUp } from '../acts/standings.ts'
 import { actNames, wishFrom, type ActName, type Wish } from '../acts/wish.ts'
 import type { FindDeprecation } from '../config/deprecations.ts'
 import { late, tooManyAtOnce, unhealthy, unreachable } from '../forwarding/refusals.ts'
@@ -94,6 +94,12 @@ function refusalFor(
     const standing = usedUp(real, window, Math.max(1, record.route.cost))
     if (!standing) return never(`has no limit ${window.each}`)
     return refusedAt('rate_limit_exceeded', standing)
+  }
+  if (name === 'prepaid') {
+    const standing = emptied(real, Math.max(1, record.route.cost))
+    return standing
+      ? refusedAt('rate_limit_exceeded', standing)
+      : never('has no window that is prepaid')
   }
   if (name === 'ban') return refusedAt('key_banned', banned(real, bans?.forMs ?? usualBanMs))
   if (name === 'at_once') {

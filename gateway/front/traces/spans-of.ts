@@ -13,7 +13,7 @@ import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span
 import { socketPathOf } from '../../../shared/unix-socket.ts'
 import { noRoute } from '../counts/labels.ts'
 import { webUrlOf } from '../forwarding/target-url.ts'
-import { holderOf, windowRefusing } from '../counts/use.ts'
+import { holderOf } from '../counts/use.ts'
 import { answeredCost } from '../answered-cost.ts'
 import { outcomeOf, type RequestRecord } from '../request-record.ts'
 import type { Trace, Try } from '../request-trace.ts'
@@ -73,7 +73,7 @@ function addDecision(attributes: SpanAttributes, { request, record, hash }: Ende
   if (!refusal) return
   if (refusal.status >= 500) attributes['error.type'] = refusal.code
   if (refusal.reason) attributes['tollgate.reason'] = refusal.reason
-  const window = windowRefusing(refusal)
+  const { window } = refusal
   if (window) attributes['tollgate.window'] = window
   const { operation, cap } = holderOf(refusal)
   if (operation !== undefined) attributes['tollgate.operation'] = operation

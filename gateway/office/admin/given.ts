@@ -29,7 +29,7 @@ export function parametersAt(endpoint: Endpoint, parameters: Parameters): Parame
 
 /** Makes a reader of a path's parameters: those whose name stands in braces in it. */
 export function fromPath(parameters: Parameters, path: string): (params: unknown) => Given {
-  const all = plainParameters(parameters).filter(([name]) => isInPath(name, path))
+  const all = plainParameters(parameters).filter(([name]) => isInPath(name, path, parameters))
   return (params) =>
     Object.fromEntries(
       all.map(([name, { kind }]) => {
@@ -43,11 +43,15 @@ export function fromPath(parameters: Parameters, path: string): (params: unknown
 
 /** The parameters that aren't in the path: those of the query or of the body. */
 export function withoutPath(parameters: Parameters, path: string): Parameters {
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !isInPath(name, path)))
+  return Object.fromEntries(
+    Object.entries(parameters).filter(([name]) => !isInPath(name, path, parameters)),
+  )
 }
 
-export function isInPath(name: string, path: string): boolean {
-  return path.includes(`{${name}}`)
+/** Whether a parameter stands in the path. `{id}` there is the key's, where an operation is about one. */
+export function isInPath(name: string, path: string, parameters: Parameters): boolean {
+  const isOfKey = name === 'id' && Object.values(parameters).some((each) => 'isKey' in each)
+  return !isOfKey && path.includes(`{${name}}`)
 }
 
 /** Makes a reader of queries, by the kinds of the parameters. */

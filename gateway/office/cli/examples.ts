@@ -49,6 +49,11 @@ export const examples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'quota show': ['tollgate quota show Acme', 'tollgate quota show Acme --json'],
   'quota reset': ['tollgate quota reset Acme', 'tollgate quota reset Acme --by alice'],
+  'quota top-up': [
+    'tollgate quota top-up Acme 5000 --id invoice-17',
+    'tollgate quota top-up Acme --take 500 --id credit-3 --note "sold twice"',
+  ],
+  'quota top-ups': ['tollgate quota top-ups Acme', 'tollgate quota top-ups k3yVb0TQnW8d --json'],
   'quota grant': [
     'tollgate quota grant Acme --day 5000 --note "runaway job"',
     'tollgate quota grant Acme --month 50000 --by alice',

@@ -152,14 +152,21 @@ function withoutCutNumbers(pairs: readonly Pair[]): (Pair & { digits?: string })
   return whole
 }
 
-/** The list, or the most likely one of several sections that a setting may be: the one that shares the most names with it. */
+/** The list, or the most likely one of several sections that a setting may be: the one that shares the most names, and words, with it. */
 function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
   if (isSeq(node)) return rules.find(({ items }) => items !== undefined)
   if (!isMap<Node, Node>(node)) return undefined
-  const names = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''))
-  const fit = ({ properties = {}, required = [] }: Rule): number =>
-    names.filter((name) => Object.hasOwn(properties, name)).length -
-    required.filter((name) => !names.includes(name)).length
+  const values = new Map(
+    node.items.map(({ key, value }) => [isScalar(key) ? String(key.value) : '', value]),
+  )
+  const fit = ({ properties = {}, required = [] }: Rule): number => {
+    const known = [...values].filter(([name]) => Object.hasOwn(properties, name))
+    const words = known.filter(
+      ([name, value]) => isScalar(value) && value.value === properties[name]?.const,
+    )
+    const missing = required.filter((name) => !values.has(name))
+    return known.length + 2 * words.length - missing.length
+  }
   const sections = rules.filter(({ properties, patternProperties: named }) => properties ?? named)
   return [...sections].sort((a, b) => fit(b) - fit(a))[0]
 }

@@ -68,6 +68,8 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   cost: (refusal) =>
     `A request of ${refusal.route} costs more points than the key has in a window.`,
   ...byWindow<Say>((window) => (refusal) => ofWindow(window, refusal)),
+  prepaid: ({ ofWindow: { used = 0, resetMs } = {}, caller = {} }) =>
+    `All ${withCommas(used)} points that are included or were bought are used (${whoseText(caller)}). A top-up lets it in, or what is included from ${endText(resetMs ?? 0)} on.`,
   ban: (refusal) =>
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
   pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',

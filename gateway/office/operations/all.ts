@@ -36,6 +36,8 @@ import { showDemand } from './plans/demand.ts'
 import { listPlans } from './plans/list.ts'
 import { previewLimits } from './plans/preview.ts'
 import { grantQuota } from './quota/grant.ts'
+import { topUpQuota } from './quota/top-up.ts'
+import { listTopUps } from './quota/top-ups.ts'
 import { setQuotaMonth } from './quota/month.ts'
 import { resetQuota } from './quota/reset.ts'
 import { showQuota } from './quota/show.ts'
@@ -81,6 +83,8 @@ export const operations: readonly Operation[] = [
   showQuota,
   resetQuota,
   grantQuota,
+  topUpQuota,
+  listTopUps,
   setQuotaMonth,
   exportUsage,
   showUsage,

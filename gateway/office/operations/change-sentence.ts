@@ -74,6 +74,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'quota.places': ({ key }) => `freed the places of the requests under way of ${key}`,
   'quota.reset': ({ key, old }) => `reset the counters of ${key}: ${usedText(old)}`,
   'quota.grant': ({ key, now }) => `granted ${key} ${granted(now)}${noteText(now)}`,
+  'quota.top-up': ({ key, now }) => `${bought(now)} ${key} (${text(now['id'])})${noteText(now)}`,
   'quota.month': ({ key, old, now }) =>
     `moved the billing day of ${key} from ${text(old['monthFrom'])} to ${text(now['monthFrom'])}`,
   'config.change': ({ subject, old, now }) =>
@@ -149,6 +150,12 @@ function granted(grant: Record<string, unknown>): string {
     .filter(({ limit }) => grant[limit])
     .map(({ limit, name }) => `${counted(grant[limit], 'point')} for this ${name}`)
     .join(' and ')
+}
+
+function bought({ points }: Record<string, unknown>): string {
+  const isTaken = typeof points === 'number' && points < 0
+  const many = counted(isTaken ? -points : points, 'bought point')
+  return isTaken ? `took ${many} from` : `added ${many} to`
 }
 
 function noteText({ note }: Record<string, unknown>): string {

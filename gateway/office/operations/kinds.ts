@@ -1,9 +1,12 @@
 import { longWindows, type Window } from '../../../shared/windows.ts'
 import {
+  beyondFrom,
+  isPrepaid,
   isUpTo,
   upToPattern,
   type LimitSetting,
   type MeteredSetting,
+  type PrepaidSetting,
 } from '../../front/limits/limit-settings.ts'
 import { Type, type AnySchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
@@ -11,6 +14,7 @@ import type { Settings } from '../config/edit/edit.ts'
 import { yaml } from '../config/yaml.ts'
 import type { LiveRange } from '../live/snapshot.ts'
 import { placeIn } from './keys/place.ts'
+import { mostBought } from '../../front/limits/top-ups.ts'
 import { rememberedDays } from '../../front/counts/tally-store.ts'
 import { keyStates } from '../../front/keys/key.ts'
 
@@ -58,6 +62,7 @@ export const connectionCount = wholeNumber(1, 1_000)
 
 /** The points of a grant. */
 export const points = wholeNumber(1, 999_999_999)
+export const boughtPoints = wholeNumber(1, mostBought)
 
 /** The day on which the months of a quota begin: one that every month has. */
 export const dayOfMonth = wholeNumber(1, 28)
@@ -139,13 +144,9 @@ export const limit: Kind<number | 'unlimited'> = {
 /** The same of a day and what is longer, whose points may also be metered beyond what is included. */
 export const longLimit: Kind<LimitSetting> = {
   expected:
-    'a whole number above 0, "unlimited", or points and how far one may go beyond, such as 1000..300%',
+    'a whole number above 0, "unlimited", or points and what lies beyond, such as 1000..300% or 1000..prepaid',
   read: (text) => {
-    const [points = '', upTo] = text.split('..')
-    if (upTo === undefined) return limit.read(points)
-    const included = limit.read(points)
-    if (typeof included !== 'number' || !isUpTo(upTo)) return undefined
-    return { limit: included, beyond: 'meter', upTo }
+    return text.includes('..') ? beyondFrom(text) : limit.read(text)
   },
   schema: Type.Union(
     [
@@ -159,13 +160,20 @@ export const longLimit: Kind<LimitSetting> = {
         },
         { additionalProperties: false },
       ),
+      Type.Object(
+        { limit: Type.Integer({ minimum: 0 }), beyond: Type.Literal('prepaid') },
+        { additionalProperties: false },
+      ),
     ],
-    { expected: 'a whole number above 0, "unlimited", or { limit, beyond: "meter", upTo }' },
+    {
+      expected:
+        'a whole number above 0, "unlimited", { limit, beyond: "meter", upTo }, or { limit, beyond: "prepaid" }',
+    },
   ),
   fromJson: (json) => {
     if (typeof json !== 'object' || json === null) return limit.fromJson?.(json)
-    const metered = json as MeteredSetting
-    return isUpTo(metered.upTo) ? metered : undefined
+    const setting = json as MeteredSetting | PrepaidSetting
+    return isPrepaid(setting) || isUpTo(setting.upTo) ? setting : undefined
   },
 }
 
@@ -227,7 +235,7 @@ function wholeNumber(minimum: number, maximum: number): Kind<number> {
   return {
     expected,
     read: (text) => {
-      const number = /^\d{1,9}$/.test(text) ? Number(text) : 0
+      const number = /^\d{1,15}$/.test(text) ? Number(text) : 0
       return number >= minimum && number <= maximum ? number : undefined
     },
     schema: Type.Integer({ minimum, maximum, expected }),

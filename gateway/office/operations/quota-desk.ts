@@ -16,9 +16,11 @@ import { causeOf } from './ban-cause.ts'
 import { keyStanding, type StandingFacts, type KeyStanding } from './key-standing.ts'
 import { mostGrants, type NewGrant } from '../../front/limits/grants.ts'
 import { limitsIn } from '../../front/limits/step.ts'
+import type { NewTopUp, TopUp } from '../../front/limits/top-ups.ts'
+import { withCommas } from '../../../shared/commas.ts'
 import { noLimits } from '../../front/limits/limits.ts'
 import { longestFirst, windows } from '../../../shared/windows.ts'
-import { effectiveIncluded, effectiveLimits } from '../../front/limits/plan.ts'
+import { effectiveIncluded, effectiveLimits, effectivePrepaid } from '../../front/limits/plan.ts'
 
 export type KeyDetails = KeyView & Readonly<{ standing: KeyStanding }>
 
@@ -34,6 +36,13 @@ function underWayView({ gateway, part, taken, sinceMs }: TakenPlaces) {
   const operation = part.startsWith('op:') ? { operation: part.slice(3) } : {}
   const cap = part.startsWith('cap:') ? { cap: true as const } : {}
   return { gateway, ...operation, ...cap, count: taken, since: iso(sinceMs) }
+}
+
+/** A top-up as operators are told of it. `again`: it was made before, and counts once. */
+export type TopUpView = ReturnType<typeof topUpView> & Readonly<{ again: boolean }>
+
+function topUpView({ id, points, atMs, left, by, note }: TopUp) {
+  return { id, points, left, at: iso(atMs), by, note: note ?? null }
 }
 
 export type QuotaDeskOptions = Pick<DeskOptions, 'plans' | 'clock' | 'noted'> &
@@ -210,6 +219,49 @@ export class QuotaDesk {
     return after
   }
 
+  /** Adds bought points to a key's quota, which may be an account's, or takes some that are left. Each id counts once. */
+  async topUp(key: Key, given: Omit<NewTopUp, 'by'>): Promise<TopUpView> {
+    const { id, points, note } = given
+    if (note !== undefined) requireText('the note', note)
+    if (key.revokedAtMs !== undefined) {
+      throw new KeyMistake(`the key "${key.id}" is revoked, and nothing lets it in`, 'conflict')
+    }
+    const { decision } = await this.#facts(key)
+    if (!decision.purse) {
+      const why = 'has no window that is prepaid: there is nothing to top up'
+      throw new KeyMistake(`“${key.name}” ${why}`, 'conflict')
+    }
+    const quota = quotaOf(key)
+    const by = this.#options.by ?? 'unknown'
+    const done = await this.#options.quota.topUp(quota, { ...given, by })
+    if (done.outcome === 'short') {
+      const sentence = `fewer than ${withCommas(-points)} bought points are left: ${withCommas(done.left)}`
+      throw new KeyMistake(sentence, 'conflict')
+    }
+    const { topUp } = done
+    if (done.outcome === 'other') {
+      const sentence = `“${id}” was a top-up of ${withCommas(topUp.points)} points: give this one another id`
+      throw new KeyMistake(sentence, 'conflict')
+    }
+    const isAgain = done.outcome === 'again'
+    if (!isAgain) {
+      const { left } = topUp
+      await this.#options.noted?.({
+        what: 'quota.top-up',
+        subject: key.id,
+        before: { quota, left: left - points },
+        after: { quota, id, points, left, note },
+      })
+    }
+    return { ...topUpView(topUp), again: isAgain }
+  }
+
+  /** What was bought for a key's quota, the newest first. */
+  async topUps(key: Key): Promise<readonly Omit<TopUpView, 'again'>[]> {
+    const all = await this.#options.quota.topUps(quotaOf(key))
+    return all.toReversed().map(topUpView)
+  }
+
   async #view(key: Key): Promise<QuotaView> {
     const { id, name } = key
     const facts = await this.#allFacts(key)
@@ -225,7 +277,9 @@ export class QuotaDesk {
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
     // The store's time may have ended a plan for a time, of which the question doesn't depend.
-    const offerAt = (nowMs: number): Partial<Pick<Terms, 'limits' | 'included' | 'allParts'>> => {
+    const offerAt = (
+      nowMs: number,
+    ): Partial<Pick<Terms, 'limits' | 'included' | 'prepaid' | 'allParts'>> => {
       const inForce = settingsAt(key, nowMs)
       const plan = this.#options.plans.get(inForce.plan)
       if (!plan) return {}
@@ -233,12 +287,13 @@ export class QuotaDesk {
       return {
         ...(limits && { limits }),
         included: effectiveIncluded(plan, inForce.limits),
+        prepaid: effectivePrepaid(plan, inForce.limits),
         allParts: countedParts(plan, key).allParts,
       }
     }
-    const { limits: asked = noLimits, included, allParts: parts } = offerAt(this.#options.clock())
+    const { limits: asked = noLimits, allParts: parts, ...more } = offerAt(this.#options.clock())
     const place = lookAtPlaces
-    const ask = { key: key.id, cost: 0, limits: asked, included, parts, place }
+    const ask = { key: key.id, cost: 0, limits: asked, ...more, parts, place }
     const decision = await this.#options.quota.decide(quotaOf(key), ask)
     const { limits: offer } = offerAt(decision.nowMs)
     const limits = limitsIn(decision, offer ?? noLimits)

@@ -30,6 +30,10 @@ const reals: Readonly<Record<ActName, Real>> = {
     settings: { limits: { perMinute: 9, perDay: 9, [limit]: 1 } },
     provoke: twice,
   })),
+  prepaid: {
+    settings: { limits: { perMonth: { limit: 1, beyond: 'prepaid' } } },
+    provoke: twice,
+  },
   ban: {
     settings: { limits: { perMinute: 1 } },
     provoke: async (ask, { pass }) => (await twice(ask), pass(1), ask()),
@@ -157,7 +161,10 @@ t.test('the README says of every code how to get it', (t) => {
 
 t.test('on an app’s own guarded routes all is acted, before their handlers', async (t) => {
   const { config, stores, key } = await startStage(t)
-  const { headers } = await key({ limits: { ...byLimit(() => 100), atOnce: 9 }, test: true })
+  const { headers } = await key({
+    limits: { ...byLimit(() => 100), perMonth: { limit: 100, beyond: 'prepaid' }, atOnce: 9 },
+    test: true,
+  })
   const handled: string[] = []
   const app = Fastify()
   t.teardown(() => app.close())

@@ -15,6 +15,7 @@ export type ShownWindow = Readonly<{
   used?: number
   included?: number
   beyond?: number
+  prepaid?: Readonly<{ left: number }>
 }>
 
 /** How much of a limit is used: a bar, and the same in words. `null`: no limit. */
@@ -34,7 +35,7 @@ export function bar(name: string, window: ShownWindow | null): Child {
 }
 
 /** The points used of those that are included, and these in words. */
-function useOf({ limit, remaining, used, included, beyond = 0, reset }: ShownWindow) {
+function useOf({ limit, remaining, used, included, beyond = 0, prepaid, reset }: ShownWindow) {
   if (included === undefined) {
     const most = limit ?? 0
     const said = reset === undefined ? count(most) : `${count(most)} used`
@@ -42,7 +43,10 @@ function useOf({ limit, remaining, used, included, beyond = 0, reset }: ShownWin
   }
   // A caller isn't told what it has used where nothing refuses it.
   const some = used ?? (limit === null ? included + beyond : limit - (remaining ?? 0))
-  return { used: some, most: included, said: meteredText(included, limit) }
+  const said = prepaid
+    ? `${count(included)} included, ${count(prepaid.left)} bought points left`
+    : meteredText(included, limit)
+  return { used: some, most: included, said }
 }
 
 /** The same for a table's cell. */

@@ -42,8 +42,10 @@ export function windowsWhere(isNeeded: (window: PageWindow) => boolean): readonl
 /** A limit in an answer; `null` and one that is left out are unlimited. */
 export type Limit = number | 'unlimited' | MeteredLimit | null | undefined
 
-/** Points that are included, and how far one may go beyond. */
-type MeteredLimit = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
+/** Points that are included, and what lies beyond. */
+type MeteredLimit = Readonly<
+  { limit: number; beyond: 'meter'; upTo: string } | { limit: number; beyond: 'prepaid' }
+>
 
 export type LimitsByName = Readonly<
   { [Name in LimitName]?: Limit } & { atOnce?: AtOnce | undefined }
@@ -59,7 +61,14 @@ export function isLimited(limits: LimitsByName, { limit }: PageWindow): boolean 
 export function limitText(limit: Limit): string {
   if (typeof limit === 'number') return count(limit)
   if (typeof limit !== 'object' || limit === null) return 'unlimited'
-  return meteredText(limit.limit, mostOf(limit))
+  return limit.beyond === 'prepaid'
+    ? prepaidText(limit.limit)
+    : meteredText(limit.limit, mostOf(limit))
+}
+
+/** Points that are included, and those that were bought behind them. */
+export function prepaidText(included: number): string {
+  return included === 0 ? 'what was bought' : `${count(included)} included, then what was bought`
 }
 
 /** Points that are included, and the last ones that are metered; `null`: without a limit. */
@@ -71,7 +80,8 @@ export function meteredText(included: number, most: number | null = null): strin
 /** The last points of a limit, which refuses more; `null`: it refuses none. */
 export function mostOf(limit: Limit): number | null {
   if (typeof limit === 'number') return limit
-  if (typeof limit !== 'object' || limit === null || limit.upTo === 'unlimited') return null
+  if (typeof limit !== 'object' || limit === null) return null
+  if (limit.beyond === 'prepaid' || limit.upTo === 'unlimited') return null
   const thousandths = Math.round(Number.parseFloat(limit.upTo) * 1_000)
   return Math.floor((limit.limit * thousandths) / 100_000)
 }

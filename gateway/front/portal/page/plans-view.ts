@@ -1,7 +1,13 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { requestsText } from '../../http/page/parts.ts'
 import type { LimitName } from '../../../../shared/windows.ts'
-import { atOnceText, limitsText, limitText, meteredText } from '../../http/page/windows.ts'
+import {
+  atOnceText,
+  limitsText,
+  limitText,
+  meteredText,
+  prepaidText,
+} from '../../http/page/windows.ts'
 import { allWindowsIn, beginnings, haveOperations, windowsIn } from './plan-windows.ts'
 import type { Terms } from '../terms.ts'
 
@@ -26,12 +32,14 @@ export function plansView(terms: Terms): Child {
           </thead>
           <tbody>
             ${terms.plans.map(
-              ({ name, limits, included, operations, ...requests }) => html`
+              ({ name, limits, included, prepaid, operations, ...requests }) => html`
                 <tr data-plan=${name}>
                   <th scope="row">${name}</th>
                   ${shown.map(
                     ({ limit }) =>
-                      html`<td class="number">${boundText(limits, included?.[limit], limit)}</td>`,
+                      html`<td class="number">
+                        ${boundText(limits, included?.[limit], limit, prepaid)}
+                      </td>`,
                   )}
                   ${hasPlaces && html`<td class="number">${limits ? atOnceText(limits.atOnce) : 'agreed'}</td>`}
                   ${hasOperations && html`<td>${operations.map(operationText)}</td>`}
@@ -47,11 +55,16 @@ export function plansView(terms: Terms): Child {
   `
 }
 
-/** A limit, and of points that are metered beyond it the last one. */
-function boundText(limits: Plan['limits'], included: number | undefined, name: LimitName): string {
+/** A limit, or what is included, and what lies beyond. */
+function boundText(
+  limits: Plan['limits'],
+  included: number | undefined,
+  name: LimitName,
+  prepaid: Plan['prepaid'],
+): string {
   if (!limits) return 'agreed'
   if (included === undefined) return limitText(limits[name])
-  return meteredText(included, limits[name])
+  return prepaid ? prepaidText(included) : meteredText(included, limits[name])
 }
 
 type Plan = Terms['plans'][number]

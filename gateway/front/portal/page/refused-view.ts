@@ -47,7 +47,11 @@ const everyAnswer =
 
 function testKeys(terms: Terms): string {
   const hasPlaces = terms.plans.some(({ limits }) => limits?.atOnce !== undefined)
-  const ofLimits = [...windowsIn(terms).map(({ name }) => name), ...(hasPlaces ? ['at_once'] : [])]
+  const ofLimits = [
+    ...windowsIn(terms).map(({ name }) => name),
+    ...(hasPlaces ? ['at_once'] : []),
+    ...(terms.plans.some(({ prepaid }) => prepaid) ? ['prepaid'] : []),
+  ]
   const [first = '', ...others] = [...ofLimits, ...otherActs]
   return (
     `A test key, which the API’s operator makes, gets each of these at no cost: send \`X-Gateway-Act: ${first}\` with it, or ` +

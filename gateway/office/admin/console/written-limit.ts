@@ -3,7 +3,9 @@ import type { AtOnce, Limit, LimitsByName, PageWindow } from '../../../front/htt
 /** A limit as a field has it, such as `1000..300%` or `20, linger 2s`; empty without one. */
 export function writtenLimit(limit: Limit | AtOnce | undefined): string {
   if (typeof limit !== 'object' || limit === null) return String(limit ?? '')
-  if ('upTo' in limit) return `${limit.limit}..${limit.upTo}`
+  if ('beyond' in limit) {
+    return `${limit.limit}..${limit.beyond === 'prepaid' ? limit.beyond : limit.upTo}`
+  }
   return limit.linger === undefined ? String(limit.limit) : `${limit.limit}, linger ${limit.linger}`
 }
 
@@ -12,7 +14,9 @@ export function limitFrom(text: string): NonNullable<Limit> | undefined {
   const [points = '', upTo] = text.split('..')
   if (text === 'unlimited') return text
   if (!/^\d{1,15}$/.test(points)) return undefined
-  return upTo === undefined ? Number(points) : { limit: Number(points), beyond: 'meter', upTo }
+  const limit = Number(points)
+  if (upTo === undefined) return limit
+  return upTo === 'prepaid' ? { limit, beyond: upTo } : { limit, beyond: 'meter', upTo }
 }
 
 /** The number of requests at once that a field says; `undefined` if it says none. */

@@ -14,7 +14,14 @@ import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
 import { jwtRemarks } from './jwt.ts'
 import { keyHeaderRemarks } from './keys.ts'
-import { costRemarks, digitRemarks, limitRemarks, planRemarks, shadowRemarks } from './limits.ts'
+import {
+  costRemarks,
+  digitRemarks,
+  limitRemarks,
+  planRemarks,
+  prepaidRemarks,
+  shadowRemarks,
+} from './limits.ts'
 import { noticeRemarks } from './notices.ts'
 import { portalRemarks } from './portal.ts'
 import { routeRemarks } from './routes.ts'
@@ -79,6 +86,7 @@ export function contradictionsIn(
     ...limitRemarks(file, quote),
     ...operationRemarks(file),
     ...shadowRemarks(file, quote),
+    ...prepaidRemarks(file),
     ...banRemarks(file, quote),
     ...keyHeaderRemarks(file, quote),
     ...stopRemarks(file, quote),

@@ -50,7 +50,8 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
 
 /** The limit that refuses in the end, where points are metered beyond those that are included. */
 function refusing(setting: unknown): unknown {
-  const { limit, upTo } = section(setting)
+  const { limit, beyond, upTo } = section(setting)
+  if (beyond === 'prepaid') return 'unlimited'
   if (
     !Number.isSafeInteger(limit) ||
     typeof limit !== 'number' ||
@@ -68,6 +69,19 @@ function isNeverReached(limits: Section, window: Window, longer: Window): boolea
   if (typeof other !== 'number') return false
   if (limit === 'unlimited') return window.isRequired && longer.isRequired
   return typeof limit === 'number' && limit > other
+}
+
+/** What was bought is taken in one window of a plan, and none is metered beside it. */
+export function* prepaidRemarks(file: Section): Generator<Remark> {
+  for (const [name, plan] of Object.entries(section(file['plans']))) {
+    const limits = section(plan)
+    const beyondOf = ({ limit }: Window): unknown => section(limits[limit])['beyond']
+    const prepaid = windows.find((window) => beyondOf(window) === 'prepaid')
+    const other = windows.find((window) => window !== prepaid && beyondOf(window) !== undefined)
+    if (!prepaid || !other) continue
+    const sentence = `can't be ${beyondOf(other) === 'prepaid' ? 'prepaid' : 'metered'} beside ${prepaid.limit}, which is prepaid: one window of a plan is`
+    yield mistake(['plans', name, other.limit], sentence)
+  }
 }
 
 /** A shadow that is looser than its limit would never count. */

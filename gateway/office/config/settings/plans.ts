@@ -1,6 +1,6 @@
 import { Type } from '../../../../shared/schema.ts'
 import { byLimit, longWindows, type Window, type WindowName } from '../../../../shared/windows.ts'
-import { mostAtOnce } from '../../../front/limits/limit-settings.ts'
+import { mostAtOnce, mostLimit } from '../../../front/limits/limit-settings.ts'
 import { optional, required, section, shortened } from './setting.ts'
 import {
   count,
@@ -28,8 +28,20 @@ const metered = section({
   upTo: required(upTo, 'Where requests are refused: a share of the included points, or unlimited.'),
 })
 
-const meteredLimit = Type.Union([count, Type.Literal('unlimited'), metered], {
-  expected: 'a whole number above 0, "unlimited", or { limit: ..., beyond: meter, upTo: 300% }',
+const prepaid = section({
+  limit: required(
+    whole(0, mostLimit, 'a whole number, also 0'),
+    'The points that are included; 0: only what was bought.',
+  ),
+  beyond: required(
+    Type.Literal('prepaid', { expected: 'prepaid' }),
+    'Whether above them points are taken that were bought in advance.',
+  ),
+})
+
+const longLimit = Type.Union([count, Type.Literal('unlimited'), metered, prepaid], {
+  expected:
+    'a whole number above 0, "unlimited", { limit: ..., beyond: meter, upTo: 300% } or { limit: ..., beyond: prepaid }',
 })
 
 /** How many requests may be under way. */
@@ -89,11 +101,11 @@ const ofEveryPlan = {
   ),
 }
 
-type LimitRule = typeof meteredLimit
+type LimitRule = typeof longLimit
 
-/** The limit of a plan: points of a day, and of what is longer, may be metered. */
+/** The limit of a plan: points of a day, and of what is longer, may be metered or bought in advance. */
 function ruleOf(window: Window): LimitRule {
-  return (longWindows.includes(window) ? meteredLimit : limit) as LimitRule
+  return (longWindows.includes(window) ? longLimit : limit) as LimitRule
 }
 
 const shadow = section(

@@ -4,6 +4,7 @@ import {
   atOnceInWords,
   limitInWords,
   meteredInWords,
+  prepaidInWords,
   type LimitSettings,
 } from '../../../front/limits/limit-settings.ts'
 import type { KeyStanding } from '../key-standing.ts'
@@ -29,9 +30,11 @@ export function standingLimitsText(standing: KeyStanding): string {
 
 /** The limit of a window, such as `300` or `300 included, metered up to 900`. */
 export function boundInWords(
-  window: Readonly<{ limit: number | null; included?: number }> | null | undefined,
+  window:
+    Readonly<{ limit: number | null; included?: number; prepaid?: object }> | null | undefined,
 ): string {
-  const { limit = null, included } = window ?? {}
+  const { limit = null, included, prepaid } = window ?? {}
+  if (included !== undefined && prepaid) return prepaidInWords(included)
   if (included !== undefined) return meteredInWords(included, limit)
   return limit === null ? 'unlimited' : withCommas(limit)
 }
@@ -53,5 +56,6 @@ export function uselessLimits(standing: KeyStanding): string[] {
 }
 
 function limitOf(standing: KeyStanding, { name }: Window): number {
-  return standing[name]?.limit ?? Infinity
+  const { limit, prepaid } = standing[name] ?? {}
+  return prepaid ? Infinity : (limit ?? Infinity)
 }

@@ -4,11 +4,10 @@ import { endText, timeText } from '../../../../shared/times.ts'
 import { spanText } from '../../../../shared/units.ts'
 import { earnedText } from '../../../front/limits/ban-ends.ts'
 import type { Key } from '../../../front/keys/key.ts'
-import { meteredInWords } from '../../../front/limits/limit-settings.ts'
 import { byWindow, dayMs, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
 import type { UsedWindow } from '../key-standing.ts'
-import { ownLimitsText } from './limit-texts.ts'
+import { boundInWords, ownLimitsText } from './limit-texts.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { aligned } from '../table.ts'
 
@@ -154,10 +153,12 @@ function windowText(
   nowMs: number,
 ): string {
   if (!window) return `unlimited (${origin})`
-  const { limit, used, reset, included } = window
+  const { limit, used, reset, included, prepaid } = window
   const until = `until ${endText(reset * 1_000, nowMs)}`
-  if (included !== undefined)
-    return `${withCommas(used)} of ${meteredInWords(included, limit)} (${origin}), ${until}`
+  if (included !== undefined) {
+    const left = prepaid ? `: ${withCommas(prepaid.left)} bought points left` : ''
+    return `${withCommas(used)} of ${boundInWords(window)} (${origin})${left}, ${until}`
+  }
   if (limit === null) return `unlimited (${origin})`
   const parts =
     granted > 0 ? `: ${withCommas(limit - granted)} + ${withCommas(granted)} granted` : ''
