@@ -94,7 +94,7 @@ test('a list of plans has a column for each window that one of them limits, and 
   await settled(page)
   const columns = async (): Promise<string> =>
     (await page.getByRole('columnheader').allInnerTexts()).join(' | ')
-  t.match(await columns(), 'State | Nearest limit | Admitted today')
+  t.match(await columns(), 'State | Account | Nearest limit | Admitted today')
   t.match(await page.locator('tbody tr').allInnerTexts(), [
     // A minute may end between the two.
     /^\s*Free\s+free\s+active\s+1 of (?:60 this minute|1,000 today)/,
@@ -111,7 +111,7 @@ test('a list of plans has a column for each window that one of them limits, and 
     await row('free').innerText(),
     /unlimited\s+60\s+unlimited\s+1,000\s+unlimited\s+unlimited/,
   )
-  t.match(await row('own').innerText(), /(?:set per key\s+){6}/)
+  t.match(await row('own').innerText(), /(?:set\sper\skey\s+){6}/)
 })
 
 test('a key is made with limits of its own', async (t, open) => {

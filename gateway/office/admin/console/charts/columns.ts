@@ -99,7 +99,8 @@ export function stackedBars(
   edges: readonly number[],
   y: (value: number) => number,
 ): Child {
-  const wide = ((edges[1] ?? 0) - left - 1).toFixed(1)
+  const step = (edges[1] ?? 0) - left
+  const wide = (step - Math.min(1, step / 8)).toFixed(1)
   const tops = columns.map(() => 0)
   return parts.map(({ name }, part) => {
     const bar = (values: readonly number[], column: number): string => {

@@ -36,6 +36,13 @@ export function refusedOf(sums: SumsView): number {
   return sumOfWindows(sums) + sums.ban + sums.strangers + sums.refused
 }
 
+/** By whosever fault requests failed, in words. */
+export const sides = new Map([
+  ['gateway', 'gateway'],
+  ['noBackend', 'no backend'],
+  ['backend', 'backend'],
+] as const)
+
 /** All that failed, by whosever fault. */
 export function failedOf({ failed: { gateway, noBackend, backend } }: SumsView): number {
   return gateway + noBackend + backend

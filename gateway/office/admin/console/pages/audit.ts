@@ -36,7 +36,7 @@ export function Audit() {
         'The latest changes and bans, newest first',
         [
           { name: 'When', cell: ({ at }: AuditView) => time(at) },
-          { name: 'What', cell: sentenceOf },
+          { name: 'What', cell: (row) => html`<div class="why">${sentenceOf(row)}</div>` },
           { name: 'Details', cell: rawChange },
         ],
         shown,

@@ -106,5 +106,5 @@ function healthOf({ healthy, refusesSignature, since }: TargetView): Child {
   return html`<span class=${`state ${healthy ? 'active' : 'banned'}`}
       >${healthy ? 'healthy' : 'unhealthy'}</span
     >
-    <div class="quiet">since ${time(since)}</div>`
+    <div class="quiet">${'since\u00a0'}${time(since)}</div>`
 }

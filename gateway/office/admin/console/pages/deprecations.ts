@@ -83,7 +83,7 @@ deprecations:
   )
 }
 
-const callParts = [{ name: 'answered', label: 'calls in 30 days' }]
+const callParts = [{ name: 'answered', label: 'calls' }]
 
 function callsByDay(days: readonly CallsOfDay[]): Child {
   if (days.length === 0) return null

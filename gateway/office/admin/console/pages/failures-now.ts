@@ -1,12 +1,10 @@
+import { sides } from '../charts/outcomes.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, requestLink, table, type Column } from '../page-parts.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
 
 type Failure = Snapshot['failures'][number]
-
-/** What failed, as the tile of the last minute names it. */
-const sides = { gateway: 'gateway', noBackend: 'no backend', backend: 'backend' } as const
 
 /** The failures of the last 15 minutes, each cause once. */
 export function failuresOf({ failures }: Snapshot): Child {
@@ -20,7 +18,7 @@ export function failuresOf({ failures }: Snapshot): Child {
 const columns: readonly Column<Failure>[] = [
   { name: 'Newest', cell: ({ id, last }) => requestLink(id, last) },
   { name: 'Why', cell: ({ sentence }) => html`<div class="why">${sentence}</div>` },
-  { name: 'Failed by', cell: ({ side }) => sides[side] },
+  { name: 'Failed by', cell: ({ side }) => sides.get(side) },
   numeric('Times', (failure) => count(failure.count)),
   { name: 'Status', cell: ({ status }) => status },
 ]

@@ -42,7 +42,6 @@ const columns: readonly Column<KeyOnPage>[] = [
       </span>
     `,
   },
-  { name: 'Account', cell: ({ account }) => account !== undefined && accountLink(account) },
   { name: 'Plan', cell: ({ plan }) => plan },
   {
     name: 'State',
@@ -51,6 +50,7 @@ const columns: readonly Column<KeyOnPage>[] = [
         ? html`<span class=${`state ${state}`}>${state}</span>`
         : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
   },
+  { name: 'Account', cell: ({ account }) => account !== undefined && accountLink(account) },
   { name: 'Nearest limit', cell: ({ standing }) => nearestLimit(standing) },
   numeric('Admitted today', ({ admittedToday }) => (admittedToday ? count(admittedToday) : '')),
   numeric('Refused today', ({ refusedToday }) => (refusedToday ? count(refusedToday) : '')),

@@ -1,4 +1,4 @@
-import { failedOf, percent, refusedOf } from '../charts/outcomes.ts'
+import { failedOf, percent, refusedOf, sides } from '../charts/outcomes.ts'
 import { rate } from '../charts/traffic.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -54,6 +54,9 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
 export function strip(sums: SumsView): Child {
   const { requests, failed } = sums
   const [refused, allFailed] = [refusedOf(sums), failedOf(sums)]
+  const bySide = [...sides].flatMap(([side, name]) =>
+    failed[side] > 0 ? [`${name} ${count(failed[side])}`] : [],
+  )
   const times = (name: string, of: 'own' | 'upstream'): Tile => {
     const latency = sums[of]
     if (!latency) return [name, '–']
@@ -73,7 +76,7 @@ export function strip(sums: SumsView): Child {
     [
       'Failed',
       percent(allFailed, requests),
-      `gateway ${count(failed.gateway)}, no backend ${count(failed.noBackend)}, backend ${count(failed.backend)}`,
+      bySide.join(', ') || '0 requests',
       share(allFailed, 'failed'),
     ],
     times('Gateway overhead', 'own'),

@@ -81,9 +81,10 @@ function figures({ snapshot, rows }: Live, bans: Bans, range: LiveRange, plan?: 
       </div>`
     }
     ${failuresOf(snapshot)} ${routesOf(snapshot)}
+    <${Refusals} refusals=${snapshot.refusals} plan=${plan} />
     <div class="columns">
-      <section>${refusedKeys(snapshot, plan)} ${bansOf(bans)} ${targets(snapshot)}</section>
-      <section><${Refusals} refusals=${snapshot.refusals} plan=${plan} /></section>
+      <section>${refusedKeys(snapshot, plan)}</section>
+      <section>${bansOf(bans)} ${targets(snapshot)}</section>
     </div>
   `
 }

@@ -98,9 +98,14 @@ function limitColumns(plans: readonly Plan[]): readonly Column<Plan>[] {
   )
   return shown.map(({ limit, heading }) =>
     numeric(heading, ({ limits }) =>
-      limits === 'custom' ? 'set per key' : limitText(limits[limit]),
+      limits === 'custom' ? 'set\u00a0per\u00a0key' : wide(limitText(limits[limit])),
     ),
   )
+}
+
+/** A text that has several words isn't broken into as many lines. */
+function wide(text: string): Child {
+  return text.includes(' ') ? html`<div class="short">${text}</div>` : text
 }
 
 /** The operations of plans that have some. */
