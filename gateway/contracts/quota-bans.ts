@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isEarned } from '../front/limits/ban-ends.ts'
 import { banRules } from '../front/limits/conduct.ts'
+import type { Ban } from '../front/limits/store.ts'
 import { noLimits } from '../front/limits/limits.ts'
 import { operationPart } from '../front/limits/parts.ts'
 import { dayMs, minuteMs } from '../../shared/windows.ts'
@@ -183,6 +184,21 @@ export function bansContract(test: Declare, tried: TriedStore): void {
       [],
     )
     match(await ask(quota, { key: 'bad' }), { verdict: 'admitted' })
+  })
+
+  test('who watches hears of bans', async () => {
+    const quota = newName()
+    setTime(start)
+    const heard: string[] = []
+    const banned = ({ key }: Ban) => heard.push(key)
+    const end = tried.store.watch({ banned, forgiven: () => undefined })
+    // It may hear from a connection on.
+    const isHeard = async () => {
+      await tried.store.ban(quota, 'bad', start + 5_000)
+      return heard.includes('bad')
+    }
+    await until(isHeard, 'a ban to be told')
+    end()
   })
 
   test('a ban outlasts what sister keys do, however long it is', async () => {

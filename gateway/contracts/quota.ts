@@ -20,7 +20,7 @@ export function quotasContract({
   test,
   open,
   stories = 60,
-}: Contract<MovableQuotas> & Readonly<{ stories?: number }>): void {
+}: Contract<MovableQuotas> & Readonly<{ stories?: number | undefined }>): void {
   const tried = new TriedStore()
   const declare: Declare = (name, run) => void test(name, () => tried.during(open, run))
   windowsContract(declare, tried)

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { SwapStore } from '../../gateway/front/swaps/store.ts'
+import type { ProcessRound, SwapStore } from '../../gateway/front/swaps/store.ts'
 import { checking, stepped } from '../../gateway/front/swaps/progress.ts'
 
 /** The contract of `SwapStore`. Each adapter runs it with two views of one store. */
@@ -22,10 +22,14 @@ export function swapStoreContract(
     t.match(await second.look(swap), { version: 1, progress: begun, counts: [] })
     t.match(await first.look({ ...swap, id: 'other' }), nothing, 'another description is another')
 
-    t.strictSame((await first.look(swap, told)).counts, ['one'])
-    t.strictSame((await first.look(swap, { ...told, counts: 'two' })).counts, ['two'], 'the latest')
-    const both = await second.look(swap, { ...told, by: 'g2', counts: 'three' })
-    t.strictSame([...both.counts].sort(), ['three', 'two'])
+    // A store may answer a look before it has what came with it.
+    const lookAfter = async (view: SwapStore, told: ProcessRound) => {
+      await view.look(swap, told)
+      return (await view.look(swap, told)).counts
+    }
+    t.strictSame(await lookAfter(first, { ...told, counts: 'two' }), ['two'], 'the latest')
+    const both = await lookAfter(second, { ...told, by: 'g2', counts: 'three' })
+    t.strictSame([...both].sort(), ['three', 'two'])
     const late = await second.look(swap, { by: 'g3', round: 7, counts: 'late' })
     t.equal(late.counts.length, 2, 'counts of another round are dropped')
 

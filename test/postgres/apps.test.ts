@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { openStores, tollgate, type OwnStores } from '../../gateway/index.ts'
 import { until } from '../support/until.ts'
-import { startPostgres } from './server.ts'
+import { startPostgres, timeoutMs } from './server.ts'
 import { openPostgres } from './store/open.ts'
 
 const { newDatabase, stop } = await startPostgres(t)
@@ -11,8 +11,8 @@ const config = { plans: { free: { perMinute: 600, perDay: 300 } }, routes: [] }
 
 /** Starts an app whose stores are in a database. */
 async function startApp(url: string, more: object = {}): Promise<FastifyInstance> {
-  const { refusals, notices } = await inMemory
-  const stores: OwnStores = { ...openPostgres(url), refusals, notices }
+  const { notices } = await inMemory
+  const stores: OwnStores = { ...openPostgres(url, { timeoutMs }), notices }
   const app = Fastify()
   // Added before Tollgate, so that it runs after Tollgate has closed.
   app.addHook('onClose', () => stores.close())
@@ -38,10 +38,11 @@ t.test('four apps on one PostgreSQL admit exactly as many as fit', async (t) => 
   if (!first) throw new Error('four were started')
   const { key } = await first.tollgate.keys.create({ name: 'Me', plan: 'free' })
   const headers = { authorization: `Bearer ${key}` }
-  const asked = Array.from({ length: 600 }, (_, i) =>
-    apps[i % 4]?.inject({ url: '/mine', headers }),
-  )
-  const statuses = (await Promise.all(asked)).map((answer) => answer?.statusCode)
+  const asked = Array.from({ length: 600 }, async (_, i) => {
+    const answer = await apps[i % 4]?.inject({ url: '/mine', headers })
+    return answer?.statusCode
+  })
+  const statuses = await Promise.all(asked)
   t.equal(statuses.filter((status) => status === 200).length, 300)
   t.equal(statuses.filter((status) => status === 429).length, 300)
 })

@@ -32,6 +32,9 @@ function programOf(name: keyof typeof programs): string {
   )
 }
 
+/** The time limit of questions in tests: the processors may be others'. */
+export const timeoutMs = 30_000
+
 export type Server = Readonly<{
   /** Makes an empty schema, which takes less time than a database; gives its URL. */
   newDatabase: () => Promise<string>

@@ -4,9 +4,6 @@ import { StoreUnavailable } from '../../../gateway/index.ts'
 /** The most connections of a process, beside the one that listens. */
 const mostConnections = 8
 
-/** The time limit of a connection and of a question. */
-const timeoutMs = 2_000
-
 /** A text that PostgreSQL takes, whatever is in it: it has no \0. */
 export const packed = (text: string): string => JSON.stringify(text)
 export const unpacked = (value: unknown): string => String(JSON.parse(String(value)))
@@ -49,8 +46,17 @@ const makeTables = `DO $make$ BEGIN
   IF to_regclass('keys') IS NULL THEN ${tables} END IF;
 END $make$`
 
+export type DatabaseOptions = Readonly<{
+  /** The time limit of a connection and of a question. */
+  timeoutMs?: number
+  testClock?: (() => number) | undefined
+}>
+
 /** Opens a database. The tables are made by the first question: what can't be reached may be there later. */
-export function openDatabase(url: string, testClock?: () => number): Database {
+export function openDatabase(
+  url: string,
+  { timeoutMs = 2_000, testClock }: DatabaseOptions = {},
+): Database {
   const pool = new pg.Pool({
     ...{ connectionString: url, max: mostConnections },
     ...{ connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs },

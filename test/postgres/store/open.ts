@@ -1,6 +1,6 @@
 import type { OwnStores } from '../../../gateway/index.ts'
 import { postgresCounts } from './counts.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresDocuments } from './documents.ts'
 import { postgresKeys } from './keys.ts'
 import { postgresLists } from './lists.ts'
@@ -8,19 +8,15 @@ import { postgresMessages } from './messages.ts'
 import { postgresQuotas } from './quotas.ts'
 
 /** Opens the six shelves in a PostgreSQL. */
-export function openPostgres(
-  url: string,
-  testClock?: () => number,
-): Omit<OwnStores, 'refusals' | 'notices'> {
-  const database = openDatabase(url, testClock)
-  const documents = postgresDocuments(database)
+export function openPostgres(url: string, options?: DatabaseOptions): Omit<OwnStores, 'notices'> {
+  const database = openDatabase(url, options)
+  const hearing = { documents: postgresDocuments(database), messages: postgresMessages(database) }
   const shelves = {
+    ...hearing,
     keys: postgresKeys(database),
-    quotas: postgresQuotas(database, documents),
+    quotas: postgresQuotas(database, hearing),
     counts: postgresCounts(database),
     lists: postgresLists(database),
-    documents,
-    messages: postgresMessages(database),
   }
   return {
     ...shelves,

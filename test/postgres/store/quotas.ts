@@ -1,4 +1,4 @@
-import type { Documents, QuotaStore } from '../../../gateway/index.ts'
+import type { Documents, Messages, QuotaStore } from '../../../gateway/index.ts'
 import { quotasOn, type QuotaRow } from '../../../gateway/step.ts'
 import { nowAt, packed, unpacked, type Database } from './database.ts'
 
@@ -9,7 +9,10 @@ const atOnce = 500
 const forgetEvery = 1_000
 
 /** Quotas in a table. Two round trips a decision: read, and write if nobody else has written. */
-export function postgresQuotas({ query, testClock }: Database, documents: Documents): QuotaStore {
+export function postgresQuotas(
+  { query, testClock }: Database,
+  shelves: Readonly<{ documents: Documents; messages: Messages }>,
+): QuotaStore {
   /** The end of the last change of each quota here: those of one process queue, so that only processes race. */
   const turns = new Map<string, Promise<void>>()
   let changes = 0
@@ -71,7 +74,7 @@ export function postgresQuotas({ query, testClock }: Database, documents: Docume
         }
       },
     },
-    documents,
+    shelves,
   )
 }
 

@@ -1,3 +1,4 @@
+import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import { copyOf } from '../../limits/counters.ts'
 import { mostGrants, runsAt } from '../../limits/grants.ts'
 import { usedOn } from '../../limits/past-points.ts'
@@ -8,6 +9,7 @@ import { adjust } from '../../limits/quota-state.ts'
 import { neededBy, step as stepOn, type Ask, type Decision } from '../../limits/step.ts'
 import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
 import type { Documents } from '../../shelves/documents.ts'
+import type { Messages } from '../../shelves/messages.ts'
 import { applyCommand } from '../embedded/apply-command.ts'
 import type { OperatorCommand } from '../embedded/quota-file.ts'
 import { keepUntil } from '../keep-until.ts'
@@ -61,8 +63,18 @@ const forgivenKeptMs = 86_400_000
 /** The time between two looks for what operators of other processes have done. */
 const lookMs = 500
 
-/** The store of quotas in a table of an app's own. */
-export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
+/** The channel of bans: gateways end the WebSockets of a key that is banned elsewhere. */
+const channel = 'quotas'
+
+const banFrom: (text: string) => Ban | undefined = readerOf(
+  Type.Object({ key: Type.String(), quota: Type.String(), untilMs: timeSchema }),
+)
+
+/** The store of quotas in a table of an app's own, beside two other shelves, by which gateways hear of each other. */
+export function quotasOn(
+  table: QuotaTable,
+  { documents, messages }: Readonly<{ documents: Documents; messages: Messages }>,
+): QuotaStore {
   const listeners = new Map<BanListener, NodeJS.Timeout>()
 
   /** Changes a quota, and answers. A change that gives `undefined` changes nothing. */
@@ -111,8 +123,14 @@ export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
     for (const listener of listeners.keys()) listener.forgiven()
   }
 
-  /** Others ask, and learn of it so. */
-  const tellBan = (ban: Ban): void => listeners.forEach((_, { banned }) => banned(ban))
+  /** The ban stands even if nobody hears of it: others learn of it when they ask. */
+  const tellBan = (ban: Ban): void =>
+    void messages.send(channel, JSON.stringify(ban)).catch(() => undefined)
+
+  function hearBan(text: string): void {
+    const ban = banFrom(text)
+    if (ban) for (const listener of listeners.keys()) listener.banned(ban)
+  }
 
   return {
     isLocal: false,
@@ -232,6 +250,7 @@ export function quotasOn(table: QuotaTable, documents: Documents): QuotaStore {
       const tryLook = (): void => void look().catch(() => undefined)
       // At once, so that the next act isn't taken for an old one.
       tryLook()
+      messages.listen(channel, hearBan).catch(() => undefined)
       listeners.set(listener, setInterval(tryLook, lookMs).unref())
       return () => {
         clearInterval(listeners.get(listener))

@@ -3,10 +3,11 @@ import { fleetOn } from '../../fleet/shared-fleet.ts'
 import { recordsOn, type Shelves } from '../records.ts'
 import type { Stores } from '../stores.ts'
 import { lastUsesOn } from './last-uses.ts'
+import { refusalsOn } from './refusals.ts'
 
 /** Stores of an app's own. The app closes them, after Tollgate. */
 export type OwnStores = Shelves &
-  Pick<Stores, 'keys' | 'strangers' | 'refusals' | 'notices'> &
+  Pick<Stores, 'keys' | 'strangers' | 'notices'> &
   Pick<Stores, 'warnings' | 'ready' | 'waitsFor' | 'close'> &
   Readonly<{ quotas: Stores['quota'] }>
 
@@ -23,6 +24,7 @@ export function storesOn(own: OwnStores | Stores, clock: Clock): Stores {
     ...recordsOn(own, clock),
     quota,
     lastUses: lastUsesOn(counts, documents),
+    refusals: refusalsOn(documents),
     fleet: fleetOn(documents, clock),
     get warnings() {
       return own.warnings
