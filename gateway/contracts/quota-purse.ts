@@ -183,6 +183,11 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
       'counts but after a reset',
     )
     match(await topUp(lost, 5), { topUp: { left: 19 } })
+    const none = { ...(await ask(newName(), { cost: 0 })).seen, total: 2 }
+    const owed = { ...none, parts: new Map([[takenPart, none]]), by: 'one', number: 1 }
+    const other = newName()
+    await ask(other, { limits: unlimited, cost: 0, owed, key: '', seen: all })
+    assert.equal(await tell(other, 0, { seen: all }), 'admitted 0 13 30 0', 'before a report')
   })
 
   test('what a gateway took without the store is taken once', async () => {
@@ -205,6 +210,18 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     await tried.store.reset(quota)
     await ask(quota, { limits: unlimited, cost: 0, owed: { ...owed, number: 3 } })
     assert.equal(await tell(quota, 0), 'admitted 10 14 24 0', 'or before a reset')
+  })
+
+  test('an operator who is refused changes nothing', async () => {
+    const quota = newName()
+    setTime(start)
+    await topUp(quota, 1, 'one')
+    await tell(quota, 4)
+    setTime(start + dayMs)
+    match(await topUp(quota, 1, 'one'), { outcome: 'again' })
+    match(await topUp(quota, -2), { outcome: 'short' })
+    await tell(quota, 2)
+    match(await tried.usedOn(quota, numberAt(dayWindow, start)), { points: 4 })
   })
 
   test('purses do what a model does', async () => {

@@ -28,7 +28,8 @@ export function answerOf(world: World, message: Message, from: string): Answer {
   const isTaken = stored.state.generation !== generation
   if (isTaken) book.blur(stored.state, nowMs)
   if (message.kind === 'adjust') {
-    if (book.adjust(message, nowMs) === 'first') gateway?.untold.heardAdjustment(message)
+    if (book.adjust(message, stored.state, nowMs) === 'first')
+      gateway?.untold.heardAdjustment(message)
     world.trace.note(`${nowMs} ${from} adjusts ${message.quota} by ${message.adjustment.points}`)
   } else {
     const { ask } = message
@@ -38,7 +39,7 @@ export function answerOf(world: World, message: Message, from: string): Answer {
     }
     const decision = answer as Decision
     world.look({ what: 'decided', book, ask, decision, nowMs })
-    if (decision.verdict === 'admitted' && decision.cost > 0) book.admit(decision)
+    if (decision.verdict === 'admitted' && decision.cost > 0) book.admit(decision, ask)
     if (decision.bans) book.bans.earn(ask.key, decision.bannedUntilMs)
     const { verdict, used } = decision
     world.trace.note(

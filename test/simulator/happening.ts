@@ -5,7 +5,7 @@ import type { Invariant } from './moment.ts'
 /** What happened at the store, for who repeats it elsewhere. */
 export type Happening =
   | Readonly<{ what: 'message'; message: Message; answer: Answer; nowMs: number }>
-  | Readonly<{ what: 'edit'; edit: Edit; isMade: boolean; nowMs: number }>
+  | Readonly<{ what: 'edit'; edit: Edit; outcome: boolean | string; nowMs: number }>
   | Readonly<{ what: 'ledger'; day: number; points: readonly QuotaPoints[] }>
   | Readonly<{ what: 'behind' | 'caughtUp' | 'failOver' | 'emptied' }>
 

@@ -1,9 +1,10 @@
-import { copyOf, type Adjustment, type Counters } from '../../gateway/front/limits/counters.ts'
+import { copyOf, type Adjustment } from '../../gateway/front/limits/counters.ts'
 import type { NewGrant } from '../../gateway/front/limits/grants.ts'
 import type { PartCounters } from '../../gateway/front/limits/parts.ts'
 import type { Admission, Seen } from '../../gateway/front/limits/quota-state.ts'
 import type { Ask, Decision } from '../../gateway/front/limits/step.ts'
-import type { PlaceReport } from '../../gateway/front/limits/store.ts'
+import type { Adjusted, PlaceReport } from '../../gateway/front/limits/store.ts'
+import type { NewTopUp } from '../../gateway/front/limits/top-ups.ts'
 import type { StrangerPoints } from '../../gateway/front/limits/stranger-store.ts'
 
 /** A question about a quota, as it is on its way: nothing in it changes any more. */
@@ -16,6 +17,7 @@ export type Edit =
   | Readonly<{ kind: 'reset'; quota: string }>
   | Readonly<{ kind: 'month'; quota: string; monthFrom: number }>
   | Readonly<{ kind: 'grant'; quota: string; grant: NewGrant }>
+  | Readonly<{ kind: 'top-up'; quota: string; topUp: NewTopUp }>
   | Readonly<{ kind: 'ban'; quota: string; key: string; untilMs: number }>
   | Readonly<{ kind: 'lift'; quota: string; key: string }>
 
@@ -27,7 +29,7 @@ export type Message =
   | Readonly<{ kind: 'lifts' }>
   | Readonly<{ kind: 'probe' }>
 
-export type Answer = Decision | Counters | number | readonly number[]
+export type Answer = Decision | Adjusted | number | readonly number[]
 
 /** A question as it leaves: a gateway goes on to write into what it has seen. */
 export function sent(ask: Ask): Ask {
@@ -36,12 +38,13 @@ export function sent(ask: Ask): Ask {
 
 /** The same of an adjustment. */
 export function sentAdmission(admission: Admission): Admission {
-  const { counters, parts, seen } = admission
+  const { counters, parts, seen, purse } = admission
   return {
     ...admission,
     counters: copyOf(counters),
     parts: copiesOf(parts),
     seen: copyOfSeen(seen),
+    purse: purse && { ...purse, taken: copyOf(purse.taken) },
   }
 }
 

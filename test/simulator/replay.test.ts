@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Decision } from '../../gateway/front/limits/step.ts'
 import { startRedis } from '../support/redis.ts'
 import { connectionTo } from '../support/redis-stores.ts'
 import { replay } from './replay.ts'
@@ -16,7 +17,7 @@ async function happeningsOf(seed: number): Promise<Happening[]> {
 
 t.test('a real Redis answers as the simulated one does', async (t) => {
   const connection = await connectionTo(t, { url: redis.url })
-  for (const seed of [1, 3, 12, 23]) {
+  for (const seed of [3, 12, 14, 23]) {
     const happenings = await happeningsOf(seed)
     const { questions, difference } = await replay(happenings, connection, `seed${seed}:`)
     t.equal(difference, undefined, `seed ${seed}`)
@@ -29,7 +30,10 @@ t.test('an answer that differs is told', async (t) => {
   const happenings = await happeningsOf(1)
   const at = happenings.findIndex(
     (each) =>
-      each.what === 'message' && each.message.kind === 'decide' && each.message.ask.cost > 0,
+      each.what === 'message' &&
+      each.message.kind === 'decide' &&
+      each.message.ask.cost > 0 &&
+      (each.answer as Decision).verdict === 'admitted',
   )
   const [first] = happenings.splice(at, 1)
   t.ok(first)

@@ -3,11 +3,13 @@ import { numberOf, usedIn, type Counters } from '../../gateway/front/limits/coun
 import { neededBy, type Ask, type Decision } from '../../gateway/front/limits/step.ts'
 import { nameOfPart } from '../../gateway/front/limits/places.ts'
 import type { QuotaPoints } from '../../gateway/front/limits/past-points.ts'
-import type { QuotaStore } from '../../gateway/front/limits/store.ts'
+import { purseText, takenPart, type PurseState } from '../../gateway/front/limits/purse.ts'
+import type { Adjusted, QuotaStore } from '../../gateway/front/limits/store.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { Connection } from '../../gateway/front/stores/redis/connect.ts'
 import type { Edit } from './messages.ts'
 import type { Happening } from './happening.ts'
+import { textOfTopUp } from './redis/redis.ts'
 
 export type Replayed = Readonly<{
   /** The questions that were asked again. */
@@ -37,8 +39,8 @@ export async function replay(
       const difference = await differenceOf(store, happening)
       if (difference) return from(difference)
     } else if (happening.what === 'edit') {
-      const isMade = await edited(store, happening.edit)
-      if (isMade !== happening.isMade) return from(`${JSON.stringify(happening)}, not ${isMade}`)
+      const found = await edited(store, happening.edit)
+      if (found !== happening.outcome) return from(`${JSON.stringify(happening)}, not ${found}`)
     } else if (happening.what === 'ledger') {
       const difference = await ledgerDifference(store, happening)
       if (difference) return from(difference)
@@ -62,8 +64,8 @@ async function differenceOf(
   if (message.kind === 'places') await store.tellPlaces(message.reports)
   if (message.kind !== 'adjust') return undefined
   const { quota, adjustment, admission } = message
-  const found = textOfCounters(await store.adjust(quota, adjustment, admission), false)
-  const expected = textOfCounters(answer as Counters, false)
+  const found = textOfAdjusted(await store.adjust(quota, adjustment, admission))
+  const expected = textOfAdjusted(answer as Adjusted)
   return expected === found ? undefined : `${quota}, adjusted: ${found}, not ${expected}`
 }
 
@@ -93,7 +95,19 @@ function textOfDecision(decision: Decision, ask: Ask): string {
   const places = decision.places?.map(({ part, used, holders = [] }) =>
     [nameOfPart(part), used, ...[...holders].sort()].join(' '),
   )
-  return [verdict, nowMs, strikes, bannedUntilMs, bans, counts, points, ofParts, places].join(' ')
+  const bought = decision.purse && textOfPurse(decision.purse)
+  const own = [verdict, nowMs, strikes, bannedUntilMs, bans, counts, points]
+  return [...own, ofParts, places, bought].join(' ')
+}
+
+function textOfPurse({ room, took, taken, ...purse }: PurseState): string {
+  return `purse ${purseText(purse)}, ${took} taken, ${room} left: ${textOfCounters(taken, false)}`
+}
+
+function textOfAdjusted({ purse, parts, ...counters }: Adjusted): string {
+  const taken = parts?.get(takenPart)
+  const bought = purse && taken && `${purseText(purse)}: ${textOfCounters(taken, false)}`
+  return [textOfCounters(counters, false), bought].join(' ')
 }
 
 function textOfCounters(counters: Counters, isBriefSure: boolean): string {
@@ -103,9 +117,10 @@ function textOfCounters(counters: Counters, isBriefSure: boolean): string {
   return [counters.generation, counters.monthFrom, ...counts].join(', ')
 }
 
-async function edited(store: QuotaStore, edit: Edit): Promise<boolean> {
+async function edited(store: QuotaStore, edit: Edit): Promise<boolean | string> {
   const { quota } = edit
   if (edit.kind === 'grant') return store.grant(quota, edit.grant)
+  if (edit.kind === 'top-up') return textOfTopUp(await store.topUp(quota, edit.topUp))
   if (edit.kind === 'reset') await store.reset(quota)
   else if (edit.kind === 'month') await store.setMonthFrom(quota, edit.monthFrom)
   else if (edit.kind === 'ban') await store.ban(quota, edit.key, edit.untilMs)

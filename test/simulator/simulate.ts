@@ -1,6 +1,6 @@
 import { settle, poll } from './events/gateways.ts'
-import { operate } from './events/operators.ts'
-import { look, request } from './events/requests.ts'
+import { operate, topUp } from './events/operators.ts'
+import { look, lookAtPurses, request } from './events/requests.ts'
 import { strangers } from './events/strangers.ts'
 import { leap } from './events/times.ts'
 import { trouble } from './events/troubles.ts'
@@ -28,6 +28,7 @@ const events = [
   [8, poll],
   [10, strangers],
   [4, operate],
+  [4, topUp],
   [8, trouble],
   [3, leap],
 ] as const
@@ -74,6 +75,7 @@ export async function simulate(
       const isTold = world.gateways.every(({ offline }) => offline.unsettled().length === 0)
       if (rounds++ < (isTold ? fewestRounds : mostRounds)) {
         for (const { quotas } of world.gateways) void quotas.settle()
+        lookAtPurses(world)
       } else {
         ;[rounds, quietByMs] = [0, Infinity]
         world.closeBooks()

@@ -16,7 +16,7 @@ import { limitOf, noLimits, type Limits } from './limits.ts'
 import { countersByPart, type Part, type PartCounters, type PartState } from './parts.ts'
 import { sumOfReports } from './recount.ts'
 import { adjust, newQuota, type Owed, type Seen } from './quota-state.ts'
-import { shareOfPurse, takenPart } from './purse.ts'
+import { shareOfPurse, takenIn, takenPart } from './purse.ts'
 import { includedIn, step, type Ask, type Decision } from './step.ts'
 import { byLimit, dayWindow, numberAt, windows, type Window } from '../../../shared/windows.ts'
 
@@ -61,24 +61,24 @@ export class OfflineLimiter {
     const { cost, limits } = asked
     let usage = this.#usageByQuota.get(quota)
     if (!usage) {
-      usage = new UnsettledUsage(last.seen, this.#reporter, last.gateways)
+      usage = new UnsettledUsage(last.seen, this.#reporter)
       this.#usageByQuota.set(quota, usage)
     }
+    const { base } = usage
     const denied = this.#mode === 'deny'
     const granted = grantedNow(last)
     const whole = granted ? raised(limits, granted) : limits
     const isAlone = this.#mode === 'local'
-    const share = isAlone ? shareOf(whole, usage.base, last) : whole
-    const parts = isAlone ? partShares(asked.parts, usage.base, last) : asked.parts
+    const share = isAlone ? shareOf(whole, base, last) : whole
+    const parts = isAlone ? partShares(asked.parts, base, last) : asked.parts
     const ask = {
       ...asked,
       cost: denied ? 0 : cost,
       limits: share,
-      included: isAlone
-        ? includedShare(asked, granted, usage.base, last)
-        : includedIn(asked, granted),
+      included: isAlone ? includedShare(asked, granted, base, last) : includedIn(asked, granted),
       parts,
-      seen: usage.base,
+      seen:
+        isAlone && base?.purse ? { ...base, purse: shareOfPurse(base.purse, last.gateways) } : base,
       owed: undefined,
     }
     const counted = step(usage.state, ask, last.nowMs)
@@ -153,13 +153,13 @@ class UnsettledUsage {
   #report: Owed | undefined
   #isReporting = false
 
-  constructor(base: Seen | undefined, reporter: Reporter, gateways = 1) {
+  constructor(base: Seen | undefined, reporter: Reporter) {
     // A copy: `Quotas` writes later answers into the same object.
     this.base = base && {
       ...copyOf(base),
       bannedUntilMs: base.bannedUntilMs,
       parts: copiesOf(base.parts),
-      purse: base.purse && shareOfPurse(base.purse, gateways),
+      purse: base.purse && { ...base.purse },
     }
     this.#reporter = reporter
   }
@@ -291,11 +291,9 @@ function includedShare(
   const included = includedIn(asked, granted)
   const { prepaid } = asked
   if (!included || !prepaid || last.gateways === 1) return included
-  const taken = base?.parts?.get(takenPart)
-  const used =
-    base && runs(base, prepaid, last.nowMs)
-      ? usedIn(base, prepaid) - (taken ? usedIn(taken, prepaid) : 0)
-      : 0
+  const isRunning = base && runs(base, prepaid, last.nowMs)
+  const taken = isRunning ? takenIn(base.parts?.get(takenPart), base, prepaid) : 0
+  const used = isRunning ? usedIn(base, prepaid) - taken : 0
   const left = Math.max(0, limitOf(included, prepaid) - used)
   return { ...included, [prepaid.limit]: used + Math.ceil(left / last.gateways) }
 }

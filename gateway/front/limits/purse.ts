@@ -82,6 +82,11 @@ export function limitWith(
   return used + purse.room + Math.max(0, leftIn(purse))
 }
 
+/** The bought points that were taken in the window that counters are in: the part may not have begun it. */
+export function takenIn(taken: Counters | undefined, counters: Counters, window: Window): number {
+  return taken && numberOf(taken, window) === numberOf(counters, window) ? usedIn(taken, window) : 0
+}
+
 /** A prepaid window whose included points are taken first. */
 export function purseState(
   state: Holder,
@@ -90,7 +95,7 @@ export function purseState(
   included: Included | undefined,
   took = 0,
 ): PurseState {
-  const ofIncluded = Math.max(0, usedIn(state, window) - usedIn(taken, window))
+  const ofIncluded = Math.max(0, usedIn(state, window) - takenIn(taken, state, window))
   const room = Math.max(0, (included ? limitOf(included, window) : 0) - ofIncluded)
   return { ...(state.purse ?? newPurse()), window, room, took, taken }
 }
@@ -122,13 +127,10 @@ export function adjustPurse(
   const { window } = admitted
   const isReset = admission.generation < (state.resetGeneration ?? 0)
   const isRunning = !isReset && numberOf(state, window) === numberOf(admission, window)
-  const isKnown = isRunning && state.purse !== undefined
   const taken = runningPart(state, takenPart, admission, nowMs)
   const { room } = isRunning ? purseState(state, taken, window, included) : admitted
-  const more =
-    points < 0
-      ? -Math.min(-points, isKnown ? usedIn(taken, window) : admitted.took)
-      : Math.max(0, points - room)
+  const most = isRunning && state.purse ? takenIn(taken, state, window) : admitted.took
+  const more = points < 0 ? -Math.min(-points, most) : Math.max(0, points - room)
   if (more === 0) return 0
   if (!isReset) adjust(taken, { points: more, isAnswered }, admission)
   pay(state, more)

@@ -15,7 +15,7 @@ export type Ban = Readonly<{ key: string; quota: string; untilMs: number }>
 export type PlaceReport = Readonly<{ quota: string; told: PlacesTold }>
 
 /** The counters of a quota, and its purse with the part that counts what was taken. */
-type Adjusted = Counters & { purse?: Purse | undefined; parts?: Parts | undefined }
+export type Adjusted = Counters & { purse?: Purse | undefined; parts?: Parts | undefined }
 
 /** The places that a gateway's requests take in a part of a quota, '' for the quota itself. */
 export type TakenPlaces = Readonly<{

@@ -8,6 +8,8 @@ export type Alone = {
   /** The latest time of a decision, and whether a later one was earlier by much: windows may have begun again. */
   latestMs: number
   isClockBack: boolean
+  /** The fewest gateways that it has shared the quota with. */
+  fewestGateways: number
 }
 
 type Adjusted = Readonly<{ more: number; fewer: number }>
@@ -30,6 +32,7 @@ export class AloneBook {
       adjusted: none,
       latestMs: 0,
       isClockBack: false,
+      fewestGateways: Infinity,
     }
     this.#alone.set(quota, alone)
     return alone

@@ -67,6 +67,12 @@ export function add(entry: Entry, points: number): void {
   entry.used = Math.max(0, entry.used + points)
 }
 
+/** The store may have fewer or more points by as many. */
+export function widen(entry: Entry, points: number): void {
+  entry.fewer += points
+  entry.more += points
+}
+
 /** Nobody can tell what the store has. */
 export function blur(entry: Entry): void {
   entry.fewer = entry.more = Infinity

@@ -9,6 +9,7 @@ const mostDays = 10
 export class LedgerBook {
   readonly points = new Entries(mostDays)
   readonly beyond = new Entries(mostDays)
+  #isPrepaid = false
   /** By day. With several, or with one that a grant raised, nobody can tell by the sum what was beyond. */
   readonly #included = new Map<number, number>()
 
@@ -20,6 +21,18 @@ export class LedgerBook {
     this.#included.set(day, limit)
     if (this.#included.size > mostDays) this.#included.delete(Math.min(...this.#included.keys()))
     this.beyond.at(day).used = Math.max(0, ofDay.used - limit)
+  }
+
+  /** Of a quota with a prepaid window, whose bought points are known one by one. */
+  addBought(day: number, points: number, bought: number): void {
+    this.#isPrepaid = true
+    add(this.points.at(day), points)
+    add(this.beyond.at(day), bought)
+  }
+
+  /** Something has changed by which nobody can tell what was metered. */
+  blurMetered(today: number): void {
+    if (!this.#isPrepaid) this.blurBeyond(today)
   }
 
   blurBeyond(today: number): void {

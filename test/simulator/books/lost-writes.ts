@@ -1,6 +1,7 @@
 import { dayWindow, numberAt, windows } from '../../../shared/windows.ts'
 import { newCounters, numberOf, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { pointsIn, usedOn } from '../../../gateway/front/limits/past-points.ts'
+import { newPurse } from '../../../gateway/front/limits/purse.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 import type { Loss } from '../redis/redis.ts'
 import { blur, type Count, type Entry } from './count.ts'
@@ -14,6 +15,7 @@ import type { QuotaBook } from './quota-book.ts'
 export function noteLoss(book: QuotaBook, { before, after }: Loss, nowMs: number): void {
   const [had, has] = [before.state, after.state]
   book.takeOver(has, nowMs)
+  book.purse.lose(had.purse ?? newPurse(), has.purse ?? newPurse())
   const isWhole = had.generation === has.generation && had.monthFrom === has.monthFrom
   const note = (count: Count, before: Counters, after: Counters): void => {
     blurEnded(count, had, nowMs)

@@ -4,15 +4,18 @@ import type { NewGrant } from '../../../gateway/front/limits/grants.ts'
 import type { PartCounters } from '../../../gateway/front/limits/parts.ts'
 import type { Owed, QuotaState } from '../../../gateway/front/limits/quota-state.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
-import type { Decision } from '../../../gateway/front/limits/step.ts'
+import { limitOf } from '../../../gateway/front/limits/limits.ts'
+import { takenPart, type PurseState } from '../../../gateway/front/limits/purse.ts'
+import type { Ask, Decision } from '../../../gateway/front/limits/step.ts'
 import type { Message } from '../messages.ts'
 import { madeDays } from '../redis/made-adjustments.ts'
 import { Bans } from './bans.ts'
-import { add, blur, Count } from './count.ts'
+import { add, blur, Count, widen } from './count.ts'
 import { GrantBook } from './grant-book.ts'
 import { LedgerBook } from './ledger-book.ts'
 import { presentNumbers } from './present-windows.ts'
 import { Once, type Note } from './once.ts'
+import { includedBy, PurseBook, roomOf } from './purse-book.ts'
 
 type Adjust = Extract<Message, { kind: 'adjust' }>
 
@@ -24,6 +27,7 @@ export class QuotaBook {
   readonly whole = new Count()
   readonly parts = new Map<string, Count>()
   readonly ledger = new LedgerBook()
+  readonly purse = new PurseBook()
   readonly bans = new Bans()
   readonly grants = new GrantBook()
   readonly #adjustments = new Once(madeDays)
@@ -49,30 +53,52 @@ export class QuotaBook {
     return count
   }
 
-  admit({ seen, parts, cost, included }: Decision): void {
+  admit({ seen, parts, cost, included, purse }: Decision, ask: Ask): void {
+    const bought = purse && this.#boughtOf(purse, seen, ask)
     for (const window of windows) add(this.whole.at(window, numberOf(seen, window)), cost)
     for (const { part, counters } of parts ?? []) {
       const count = this.part(part.name)
       for (const window of windows) add(count.at(window, numberOf(counters, window)), cost)
     }
-    this.ledger.add(numberOf(seen, dayWindow), cost, included)
+    const day = numberOf(seen, dayWindow)
+    if (bought === undefined) return this.ledger.add(day, cost, included)
+    for (const window of windows)
+      add(this.part(takenPart).at(window, numberOf(seen, window)), bought)
+    this.purse.pay(bought)
+    this.ledger.addBought(day, cost, bought)
   }
 
-  adjust({ adjustment, admission }: Adjust, nowMs: number): Note {
+  topUp(points: number, nowMs: number): void {
+    this.roomAtMs = nowMs
+    this.purse.topUp(points)
+  }
+
+  /** `present`: the counters of the store. */
+  adjust({ adjustment, admission }: Adjust, present: Counters, nowMs: number): Note {
     const { points, isAnswered } = adjustment
-    const { counters, parts, numbered, included } = admission
+    const { counters, parts, numbered, included, purse } = admission
     const today = numberAt(dayWindow, nowMs)
     const note = this.#adjustments.note(`${numbered?.by} ${numbered?.number}`, today)
     if (points < 0) this.roomAtMs = nowMs
     if (note === 'again') return note
-    for (const [count, each] of this.#countsOf(counters, parts)) {
+    const bought = purse && this.#boughtAfter(adjustment, admission, purse, present, note)
+    const addTo = (count: Count, each: Counters, points: number): void => {
       for (const window of windows) {
         const entry = count.at(window, numberOf(each, window))
         if (this.#isUnsure(window, numberOf(each, window), note, nowMs)) blur(entry)
         else if (points > 0 || isAnswered || window.comesBack) add(entry, points)
       }
     }
-    this.#addToLedger(counters, points, note === 'forgotten', included)
+    for (const [count, each] of this.#countsOf(counters, parts)) addTo(count, each, points)
+    if (bought && counters.generation >= this.#resetGeneration) {
+      const taken = this.part(takenPart)
+      addTo(taken, counters, bought.points)
+      for (const window of bought.isSure ? [] : windows) {
+        widen(taken.at(window, numberOf(counters, window)), Math.abs(points))
+      }
+    }
+    this.#addToLedger(counters, points, note === 'forgotten', included, bought?.points)
+    if (bought?.isSure === false) this.ledger.blurBeyond(numberOf(counters, dayWindow))
     return note
   }
 
@@ -88,7 +114,20 @@ export class QuotaBook {
         else add(entry, counted - givenBack)
       }
     }
-    this.#addToLedger(owed, usedIn(owed, dayWindow), note === 'forgotten', owed.included)
+    const taken = owed.parts?.get(takenPart)
+    if (taken) {
+      const { counted, givenBack } = countIn(taken, dayWindow)
+      if (note === 'forgotten') {
+        this.purse.payUpTo(counted)
+        this.purse.payUpTo(-givenBack)
+      } else {
+        this.purse.pay(counted)
+        this.purse.pay(-givenBack)
+      }
+    }
+    const bought = taken && usedIn(taken, dayWindow)
+    const points = usedIn(owed, dayWindow)
+    this.#addToLedger(owed, points, note === 'forgotten', owed.included, bought)
     return note
   }
 
@@ -97,7 +136,7 @@ export class QuotaBook {
     this.parts.clear()
     this.roomAtMs = nowMs
     this.#resetGeneration = generation
-    this.ledger.blurBeyond(numberOf({ ...state, generation }, dayWindow))
+    this.ledger.blurMetered(numberOf({ ...state, generation }, dayWindow))
   }
 
   setMonthFrom(monthFrom: number, nowMs: number): void {
@@ -115,7 +154,7 @@ export class QuotaBook {
   grant(grant: NewGrant, state: QuotaState, nowMs: number): void {
     this.roomAtMs = nowMs
     this.grants.add(grant, state, nowMs)
-    this.ledger.blurBeyond(numberOf(state, dayWindow))
+    this.ledger.blurMetered(numberOf(state, dayWindow))
   }
 
   /** A store has lost writes: takes over what it has of resets, grants and months. */
@@ -173,11 +212,45 @@ export class QuotaBook {
     points: number,
     isForgotten: boolean,
     included: Owed['included'],
+    bought: number | undefined,
   ): void {
     const day = numberOf(counted, dayWindow)
     if (isForgotten) blur(this.ledger.points.at(day))
+    else if (bought !== undefined) this.ledger.addBought(day, points, bought)
     else this.ledger.add(day, points, included)
-    // What lies beyond is told by the windows, in which these points aren't.
-    if (isForgotten || counted.generation < this.#resetGeneration) this.ledger.blurBeyond(day)
+    if (isForgotten) this.ledger.blurBeyond(day)
+    // What is metered is told by the windows, in which these points aren't.
+    else if (counted.generation < this.#resetGeneration) this.ledger.blurMetered(day)
+  }
+
+  /** The points of an admission that were bought ones; where windows aren't known, as the store tells. */
+  #boughtOf({ window, took }: PurseState, seen: Counters, { cost, included }: Ask): number {
+    const number = numberOf(seen, window)
+    const most = includedBy(this, included, window, number)
+    const { used, fewer, more } = roomOf(this, window, number, most)
+    return fewer + more > 0 ? took : Math.max(0, cost - used)
+  }
+
+  /** The bought points that an adjustment takes; below 0 if some come back. */
+  #boughtAfter(
+    { points }: Adjust['adjustment'],
+    { counters, included }: Adjust['admission'],
+    { window, room, took }: PurseState,
+    present: Counters,
+    note: Note,
+  ): Readonly<{ points: number; isSure: boolean }> {
+    const number = numberOf(counters, window)
+    const isReset = counters.generation < this.#resetGeneration
+    const isRunning = !isReset && numberOf(present, window) === number
+    const most = included ? limitOf(included, window) : 0
+    const presentRoom = roomOf(this, window, number, most)
+    const back = isRunning ? this.part(takenPart).at(window, number).used : took
+    const left = isRunning ? presentRoom.used : room
+    const bought = points < 0 ? -Math.min(-points, back) : Math.max(0, points - left)
+    const isSure = !isRunning || presentRoom.fewer + presentRoom.more === 0
+    // The store may have forgotten that it has paid.
+    if (note === 'forgotten' || !isSure) this.purse.payUpTo(points)
+    else this.purse.pay(bought)
+    return { points: bought, isSure }
   }
 }

@@ -2,10 +2,12 @@ import { dayWindow, windows } from '../../../shared/windows.ts'
 import { numberOf, usedIn, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { limitOf, type Limits } from '../../../gateway/front/limits/limits.ts'
 import type { PartCounters } from '../../../gateway/front/limits/parts.ts'
+import { takenPart } from '../../../gateway/front/limits/purse.ts'
 import type { Owed } from '../../../gateway/front/limits/quota-state.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 import type { Decision } from '../../../gateway/front/limits/step.ts'
 import type { Message } from '../messages.ts'
+import { UntoldBought } from './untold-bought.ts'
 
 /**
  * The points that a gateway has let in alone, or that its requests have cost beside what they were admitted with, until the
@@ -16,9 +18,14 @@ export class UntoldPoints {
   readonly #ofDays = new Map<string, number>()
   /** By quota or part and window: those that were counted, without those that came back. */
   readonly #ofWindows = new Map<string, number>()
+  readonly #bought = new UntoldBought()
   #tooMany: string | undefined
 
-  owe(quota: string, { seen, parts, included }: Decision, points: number): void {
+  /** `bought`: how many of them were bought ones; `undefined` where the gateway finds out later, by its own counters. */
+  owe(quota: string, decision: Decision, points: number, bought?: number): void {
+    const { seen, parts, purse } = decision
+    if (purse) this.#bought.owe(quota, points, bought)
+    const included = purse ? undefined : decision.included
     const counters = parts?.map(({ part, counters }) => [part.name, counters] as const)
     for (const [name, each] of named(quota, seen, counters ?? [])) {
       add(this.#ofDays, dayOf(name, each, included), points)
@@ -30,7 +37,11 @@ export class UntoldPoints {
   }
 
   heardReport(quota: string, owed: Owed): void {
-    for (const [name, each] of named(quota, owed, owed.parts ?? [])) {
+    const { parts = new Map<string, Counters>() } = owed
+    const taken = parts.get(takenPart)
+    if (taken) this.#bought.hear(quota, countIn(taken, dayWindow))
+    const others = [...parts].filter(([name]) => name !== takenPart)
+    for (const [name, each] of named(quota, owed, others)) {
       add(this.#ofDays, dayOf(name, each, owed.included), -usedIn(each, dayWindow))
       for (const window of windows) this.#hearOf(name, window.name, countIn(each, window))
     }
@@ -38,8 +49,9 @@ export class UntoldPoints {
 
   heardAdjustment({ quota, adjustment, admission }: Extract<Message, { kind: 'adjust' }>): void {
     const { points } = adjustment
+    const included = admission.purse ? undefined : admission.included
     for (const [name, each] of named(quota, admission.counters, admission.parts ?? [])) {
-      add(this.#ofDays, dayOf(name, each, admission.included), -points)
+      add(this.#ofDays, dayOf(name, each, included), -points)
       for (const window of windows) {
         const number = numberOf(each, window)
         this.#hearOf(name, window.name, { number, counted: Math.max(0, points) })
@@ -53,6 +65,8 @@ export class UntoldPoints {
     for (const [name, points] of this.#ofDays) {
       if (points !== 0) return `${points} points of ${name} untold`
     }
+    const { difference } = this.#bought
+    if (difference) return difference
     this.#ofDays.clear()
     this.#ofWindows.clear()
     return undefined

@@ -17,15 +17,28 @@ export function request(world: World): void {
   for (let i = 0; i < times; i++) send(world, isOfOne ? first : draws.oneOf(gateways), customer)
 }
 
+/** Every gateway looks at the limits of the customers who buy points in advance: that brings back what the store has lost. */
+export function lookAtPurses(world: World): void {
+  for (const customer of world.customers) {
+    if (!customer.prepaid) continue
+    for (const gateway of world.gateways) lookAt(world, gateway, customer)
+  }
+}
+
 /** A look at the limits of a customer, which counts nothing. */
 export function look(world: World): void {
   const { draws, gateways } = world
   if (gateways.length === 0) return
   const customer = draws.oneOf(world.customers)
+  lookAt(world, draws.oneOf(gateways), customer)
+}
+
+function lookAt(world: World, gateway: SimulatedGateway, customer: Customer): void {
+  const { draws } = world
   const id = draws.oneOf(customer.keys)
   const asker = { id, quota: customer.quota }
   const terms = drawTerms(customer, id, draws)
-  serve(world, draws.oneOf(gateways), { asker, terms: { ...terms, least: undefined }, cost: 0 })
+  serve(world, gateway, { asker, terms: { ...terms, least: undefined }, cost: 0 })
 }
 
 function send(world: World, gateway: SimulatedGateway, customer: Customer): void {
@@ -72,7 +85,7 @@ function serve(
     const isAlone = decidedBy === 'alone' || askedAtMs <= world.lostAtMs
     if (decision.place) underWay(world, gateway, request, decision.place, isAlone)
     if (decidedBy === 'alone' && cost > 0 && !isUncounted)
-      gateway.untold.owe(asker.quota, decision, cost)
+      gateway.untold.owe(asker.quota, decision, cost, decision.purse?.took)
     admitted(decision)
   }
   const failed = (error: unknown): void => {

@@ -4,6 +4,7 @@ import { atMostTheLimit } from './at-most-the-limit.ts'
 import { bannedWhileBanned } from './banned-while-banned.ts'
 import { countersAreTheBooks } from './counters-are-the-books.ts'
 import { ledgerIsTheBooks } from './ledger-is-the-books.ts'
+import { purseIsTheBooks } from './the-purse-is-the-books.ts'
 import { placesAreRequests } from './places-are-requests.ts'
 import { remembersWhatIsFull } from './remembers-what-is-full.ts'
 import { roomIsGiven } from './room-is-given.ts'
@@ -20,6 +21,7 @@ export const allInvariants: readonly Invariant[] = [
   roomIsGiven,
   countersAreTheBooks,
   ledgerIsTheBooks,
+  purseIsTheBooks,
   tellsWhatItKnows,
   atMostItsPart,
   remembersWhatIsFull,

@@ -2,6 +2,8 @@ import { numberAt, steadyWindows, windows } from '../../../shared/windows.ts'
 import { numberOf, usedIn, type Counters } from '../../../gateway/front/limits/counters.ts'
 import { limitOf, type Limits } from '../../../gateway/front/limits/limits.ts'
 import type { Granted } from '../../../gateway/front/limits/grants.ts'
+import { leftIn, takenPart } from '../../../gateway/front/limits/purse.ts'
+import type { Seen } from '../../../gateway/front/limits/quota-state.ts'
 import { neededBy, type Decision } from '../../../gateway/front/limits/step.ts'
 import type { Alone } from '../books/alone-book.ts'
 import type { Invariant, Served } from '../moment.ts'
@@ -37,16 +39,47 @@ function mistakeOf(moment: Served, needed: number): string | undefined {
   const bounds = boundsOf(moment, alone, usage.base)
   const isBack = isClockBack(alone, decision)
   const { more, fewer } = gateway.alone.adjustedOf(quota, alone)
+  const ofPurse = partsOfPurse(moment, alone, usage.base)
   if (decision.verdict === 'admitted') {
-    for (const { name } of bounds) alone.letIn.set(name, letIn(alone, name) + request.cost)
+    const { took = 0 } = decision.purse ?? {}
+    note(alone, bounds, request.cost, took)
     if (isBack) return undefined
-    const over = bounds.find(({ used, most }) => used - fewer + needed > most)
-    return over && `${needed} beside ${over.used} of its part ${over.most} in ${over.name}`
+    const all = [
+      ...bounds.map((bound) => ({ ...bound, needed })),
+      ...(ofPurse ? [{ ...ofPurse.included, needed: request.cost - took }] : []),
+      ...(ofPurse ? [{ ...ofPurse.bought, needed: took }] : []),
+    ]
+    const over = all.find(({ used, most, needed }) => needed > 0 && used - fewer + needed > most)
+    return over && `${over.needed} beside ${over.used} of its part ${over.most} in ${over.name}`
   }
   if (isBack) return undefined
-  const isFull = bounds.some(({ used, most }) => used + more + needed > most)
+  const left = ofPurse ? leftOf(ofPurse.included) + leftOf(ofPurse.bought) : Infinity
+  const isFull =
+    bounds.some(({ used, most }) => used + more + needed > most) || more + needed > left
   const told = bounds.map(({ name, used, most }) => `${used} of ${most} in ${name}`).join(', ')
-  return isFull ? undefined : `${needed} were refused beside ${told}`
+  return isFull
+    ? undefined
+    : `${needed} were refused beside ${told}, and ${left} bought or included`
+}
+
+function leftOf({ used, most }: Bound): number {
+  return Math.max(0, most - used)
+}
+
+/** Notes points that were let in. Those that were bought don't come back with the next window. */
+function note(alone: Alone, bounds: readonly Bound[], cost: number, took: number): void {
+  const add = (name: string, points: number): void =>
+    void alone.letIn.set(name, letIn(alone, name) + points)
+  for (const { name } of bounds) add(name, cost)
+  if (took === 0) return
+  add(bought, took)
+  for (const { name } of bounds) add(boughtIn(name), took)
+}
+
+const bought = 'bought'
+
+function boughtIn(name: string): string {
+  return `${bought} in ${name}`
 }
 
 /** How far an estimate of the store's time is set back at most, but by answers that were under way for long. */
@@ -69,11 +102,8 @@ function letIn({ letIn }: Alone, name: string): number {
 }
 
 /** The gateway's part of each window. */
-function boundsOf(
-  { request, decision, world }: Served,
-  alone: Alone,
-  base: (Counters & { parts?: ReadonlyMap<string, Counters> | undefined }) | undefined,
-): Bound[] {
+function boundsOf(moment: Served, alone: Alone, base: Seen | undefined): Bound[] {
+  const { request, decision, world } = moment
   const { nowMs } = decision
   const boundsIn = (
     of: string,
@@ -96,4 +126,37 @@ function boundsOf(
   )
   const { limits } = request.terms
   return [...boundsIn('', limits, base, decision.seen, decision.granted ?? {}), ...ofParts]
+}
+
+/** The gateway's part of the included points of a prepaid window that were left, and of those that were bought. */
+function partsOfPurse(
+  { request: { terms }, decision, world: { fleetSize } }: Served,
+  alone: Alone,
+  base: Seen | undefined,
+): Readonly<{ included: Bound; bought: Bound }> | undefined {
+  const { nowMs, granted = {}, seen } = decision
+  const { prepaid: window } = terms
+  if (!window || !terms.included) return undefined
+  const isRunning = base && numberOf(base, window) === numberAt(window, nowMs, base.monthFrom)
+  const taken = base?.parts?.get(takenPart)
+  const isTaken = base && taken && numberOf(taken, window) === numberOf(base, window)
+  const used = isRunning ? usedIn(base, window) - (isTaken ? usedIn(taken, window) : 0) : 0
+  const limit = limitOf(terms.included, window) + (granted[window.limit] ?? 0)
+  const room = Math.max(0, limit - Math.max(0, used))
+  const left = base?.purse ? Math.max(0, leftIn(base.purse)) : 0
+  // A part that was larger before is kept: other gateways may have come since.
+  alone.fewestGateways = Math.min(alone.fewestGateways, fleetSize)
+  const name = `${window.name} ${numberOf(seen, window)}`
+  return {
+    included: {
+      name: `included ${name}`,
+      used: letIn(alone, name) - letIn(alone, boughtIn(name)),
+      most: Math.ceil(room / fleetSize),
+    },
+    bought: {
+      name: bought,
+      used: letIn(alone, bought),
+      most: Math.ceil(left / alone.fewestGateways),
+    },
+  }
 }

@@ -10,7 +10,7 @@ export const atMostTheLimit: Invariant = {
     const { book, ask, decision } = moment
     const needed = neededBy(ask)
     if (decision.verdict !== 'admitted' || needed === 0) return undefined
-    const all = boundedWindows(book, ask.limits, decision.seen, decision.parts)
+    const all = boundedWindows(book, ask.limits, decision.seen, decision.parts, ask)
     const over = all.find(({ entry, limit }) => entry.used - entry.fewer + needed > limit)
     return over && `${told(needed, over)} were admitted`
   },

@@ -20,7 +20,7 @@ export const remembersWhatIsFull: Invariant = {
     const { limits, parts } = request.terms
     const asked = (parts ?? []).map((part) => ({ part, counters: now }))
     const needed = neededBy({ cost: request.cost, least: request.terms.least })
-    const all = boundedWindows(book, limits, now, asked)
+    const all = boundedWindows(book, limits, now, asked, request.terms)
     const isFull = all.some(({ entry, limit }) => entry.used + entry.more + needed > limit)
     return isFull ? undefined : `${needed} were refused, and all windows had room for a second`
   },

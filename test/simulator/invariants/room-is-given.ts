@@ -9,7 +9,7 @@ export const roomIsGiven: Invariant = {
     if (moment.what !== 'decided') return undefined
     const { book, ask, decision } = moment
     if (decision.verdict !== 'refused' && !decision.bans) return undefined
-    const all = boundedWindows(book, ask.limits, decision.seen, decision.parts)
+    const all = boundedWindows(book, ask.limits, decision.seen, decision.parts, ask)
     const needed = neededBy(ask)
     const isFull = all.some(({ entry, limit }) => entry.used + entry.more + needed > limit)
     return isFull ? undefined : `${needed} were refused, and all windows had room`

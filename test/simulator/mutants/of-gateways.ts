@@ -28,8 +28,9 @@ export const faultsOfGateways: readonly Fault[] = [
   {
     name: 'an adjustment has no number',
     file: quotas,
-    find: 'parts: countersByPart(parts), seen, included, numbered }',
-    replace: 'parts: countersByPart(parts), seen, included, numbered: undefined && numbered }',
+    find: 'const admission = { counters, parts, seen, included, purse, numbered }',
+    replace:
+      'const admission = { counters, parts, seen, included, purse, numbered: undefined && numbered }',
     undoes: '101c0c29',
   },
   {
@@ -94,7 +95,7 @@ export const faultsOfGateways: readonly Fault[] = [
   {
     name: 'what is left changes while a gateway decides alone',
     file: offline,
-    find: 'this.base = base && {\n      ...copyOf(base),\n      bannedUntilMs: base.bannedUntilMs,\n      parts: copiesOf(base.parts),\n    }',
+    find: 'this.base = base && {\n      ...copyOf(base),\n      bannedUntilMs: base.bannedUntilMs,\n      parts: copiesOf(base.parts),\n      purse: base.purse && { ...base.purse },\n    }',
     replace: 'this.base = base',
   },
   {

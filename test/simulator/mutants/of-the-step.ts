@@ -44,7 +44,7 @@ export const faultsOfTheStep: readonly Fault[] = [
   {
     name: 'points that come back to the store aren’t metered',
     file: step,
-    find: 'if (healed > 0) noteBeyond(state, state, healed, included)\n',
+    find: 'if (healed > 0 && !ask.prepaid) noteBeyond(state, state, healed, included)\n',
     replace: '',
     undoes: '769317ea',
   },

@@ -3,16 +3,24 @@ import { newQuota, type QuotaState } from '../../../gateway/front/limits/quota-s
 import type { Holder, Places } from '../../../gateway/front/limits/places.ts'
 import type { MadeAdjustments } from './made-adjustments.ts'
 
-/** A quota as a simulated Redis has it: its state, the adjustments that were made, and whether fields of keys may be there. */
-export type StoredQuota = { state: QuotaState; made: MadeAdjustments; isMarked: boolean }
+/**
+ * A quota as a simulated Redis has it: its state, the adjustments that were made, whether fields of keys may be there, and the
+ * lines of its top-ups.
+ */
+export type StoredQuota = {
+  state: QuotaState
+  made: MadeAdjustments
+  isMarked: boolean
+  topUps: string
+}
 
 export function newStoredQuota(): StoredQuota {
-  return { state: newQuota(), made: new Map(), isMarked: false }
+  return { state: newQuota(), made: new Map(), isMarked: false, topUps: '' }
 }
 
 /** A copy that shares nothing that changes. */
-export function copyOfQuota({ state, made, isMarked }: StoredQuota): StoredQuota {
-  return { state: copyOfState(state), made: new Map(made), isMarked }
+export function copyOfQuota({ state, made, ...others }: StoredQuota): StoredQuota {
+  return { state: copyOfState(state), made: new Map(made), ...others }
 }
 
 function copyOfPlaces(places: Places): Places {
@@ -26,13 +34,14 @@ function copyOfPlaces(places: Places): Places {
 }
 
 export function copyOfState(state: QuotaState): QuotaState {
-  const { conducts, parts, settled, places } = state
+  const { conducts, parts, settled, places, purse } = state
   return {
     ...state,
     ...copyOf(state),
     conducts: conducts && new Map([...conducts].map(([key, conduct]) => [key, { ...conduct }])),
     parts: parts && new Map([...parts].map(([name, counters]) => [name, copyOf(counters)])),
     ...(places ? { places: copyOfPlaces(places) } : {}),
+    ...(purse ? { purse: { ...purse } } : {}),
     ...(settled ? { settled: new Map(settled) } : {}),
   }
 }

@@ -3,7 +3,14 @@ import { dayWindow, numberAt } from '../../../shared/windows.ts'
 import { copyOf } from '../../../gateway/front/limits/counters.ts'
 import { mostGrants, runsAt } from '../../../gateway/front/limits/grants.ts'
 import { tellPlaces } from '../../../gateway/front/limits/places.ts'
-import { adjust } from '../../../gateway/front/limits/quota-state.ts'
+import { leftIn, newPurse, takenPart, topped } from '../../../gateway/front/limits/purse.ts'
+import { adjust, roll } from '../../../gateway/front/limits/quota-state.ts'
+import {
+  outcomeOf,
+  withTopUp,
+  type NewTopUp,
+  type TopUpOutcome,
+} from '../../../gateway/front/limits/top-ups.ts'
 import { applyCommand } from '../../../gateway/front/stores/embedded/apply-command.ts'
 import type { Answer, Edit, Message } from '../messages.ts'
 import { decideIn } from './decide.ts'
@@ -70,8 +77,8 @@ export class SimulatedRedis {
     }
   }
 
-  /** `false` if it isn't made: a quota takes no more grants. */
-  edit(edit: Edit): boolean {
+  /** `false` if it isn't made: a quota takes no more grants; of a top-up what became of it. */
+  edit(edit: Edit): boolean | string {
     const { state } = this.#write(edit.quota)
     const stored = this.#write(edit.quota)
     const command = {
@@ -107,6 +114,8 @@ export class SimulatedRedis {
       case 'lift':
         applyCommand(state, { ...command, key: edit.key }, this.nowMs)
         return true
+      case 'top-up':
+        return this.#topUp(stored, edit.topUp)
     }
   }
 
@@ -146,7 +155,22 @@ export class SimulatedRedis {
     const wasMade = numbered !== undefined && isMade(made, numbered, today)
     const points = wasMade ? 0 : adjustment.points
     adjust(state, { ...adjustment, points }, admission, this.nowMs)
-    return copyOf(state)
+    if (!admission.purse) return copyOf(state)
+    const taken = state.parts?.get(takenPart)
+    const parts = taken && new Map([[takenPart, copyOf(taken)]])
+    return { ...copyOf(state), purse: { ...(state.purse ?? newPurse()) }, parts }
+  }
+
+  #topUp(stored: StoredQuota, given: NewTopUp): string {
+    const { state, topUps } = stored
+    const purse = state.purse ?? newPurse()
+    const answer = outcomeOf(topUps, given, leftIn(purse), this.nowMs)
+    if (answer.outcome === 'done') {
+      roll(state, this.nowMs)
+      stored.topUps = withTopUp(topUps, answer.topUp)
+      state.purse = topped(purse, given.points)
+    }
+    return textOfTopUp(answer)
   }
 
   #write(quota: string): StoredQuota {
@@ -155,4 +179,11 @@ export class SimulatedRedis {
     if (this.#behind?.has(quota) === false) this.#behind.set(quota, copyOfQuota(stored))
     return stored
   }
+}
+
+/** What became of a top-up. */
+export function textOfTopUp(answer: TopUpOutcome): string {
+  if (answer.outcome === 'short') return `short: ${answer.left}`
+  const { id, points, atMs, left } = answer.topUp
+  return `${answer.outcome}: ${[id, points, atMs, left].join(' ')}`
 }

@@ -1,15 +1,18 @@
 -- The part of quota-more.lua that its questions with a prepaid window need.
 --include purse.lua
 
--- The purse of a question; the limit of its window becomes what was used in it, with all that is left.
-local function boughtIn(hash, counters, question, granted, isSeenOld)
+-- The purse of a question, or of its report, with what its gateway has seen: a report adds to that.
+local function purseAskedFor(hash, counters, isSeenOld)
   if purseAsked == '' then return nil end
   local at, included, seen, seenTaken = match(purseAsked, '^(%d+)|(%d+)|([^|]*)|(.*)$')
-  local purse, window = purseOf(hash, counters, seen, seenTaken, isSeenOld), windows[at + 0]
+  return purseOf(hash, counters, seen, seenTaken, isSeenOld), at + 0, included
+end
+
+-- The limit of a prepaid window becomes what was used in it, with all that is left.
+local function limitByPurse(purse, counters, window, included, granted)
   local more = granted[window.name] or 0
   purse.room = roomIn(purse, counters, window, included + more)
-  question[at + 1] = usedIn(counters, window) + purse.room + max(0, purse.bought - purse.spent) - more
-  return purse
+  return usedIn(counters, window) + purse.room + max(0, purse.bought - purse.spent) - more
 end
 
 -- Takes what isn't included of an admitted request, and answers.

@@ -52,6 +52,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     noteBeyond(hash, counters, counters, lost, withGranted(included, granted))
   end
 
+  --with-more local purse, prepaidAt, prepaidLimit = purseAskedFor(hash, counters, isSeenOld)
+  --with-more if purse and purse.isHealed then healed = true end
   -- Settle: add the points that were admitted without the store, once for each report.
   local past
   if owed ~= '' then
@@ -70,6 +72,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
           roll(part, points[brief[1] and brief[1].at] ~= nil)
           addReport(part, points)
           call('HSET', hash, name, textOf(part))
+          --with-more if name == 'pre:taken' then purse.taken = part end
         end
       end
       local points = usedIn(report, dayWindow)
@@ -82,7 +85,7 @@ decide = function(hash, ask, seen, stored, endOfExpected)
         past = withPoints(past, numberOf(report, dayWindow), left, counters.day)
       end
       --with-more local taken = match(ofParts, '&pre:taken=([^&]*)')
-      --with-more if taken then settlePurse(hash, counters, report, countersFrom(taken)) points = 0 end
+      --with-more if taken then settlePurse(hash, purse, counters, report, countersFrom(taken)) points = 0 end
       local reported = match(ofParts, '&included=([^&]*)')
       if reported or points < 0 then
         --include beyond.lua
@@ -103,8 +106,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
     end
   end
 
-  --with-more local purse = boughtIn(hash, counters, question, granted, isSeenOld)
-  --with-more if purse and purse.isHealed then healed = true end
+  --with-more if prepaidAt == 0 then purse = nil end
+  --with-more if purse then question[prepaidAt + 1] = limitByPurse(purse, counters, windows[prepaidAt], prepaidLimit, granted) end
   --with-more rooms = roomsIn(hash)
   -- Decide: 0 admitted, 1 refused, 2 banned.
   local verdict, bansNow, remembered = 0, 0, 2 * dayMs

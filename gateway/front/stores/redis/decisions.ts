@@ -27,7 +27,7 @@ import {
 import type { Part, PartState } from '../../limits/parts.ts'
 import type { PlaceState } from '../../limits/places.ts'
 import { packedPlaces, placesFrom } from './places-text.ts'
-import { takenPart, type PurseState } from '../../limits/purse.ts'
+import type { PurseState } from '../../limits/purse.ts'
 import { packedPurse, purseIn } from './purse-text.ts'
 import { grantedFrom, packedParts } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
@@ -43,6 +43,8 @@ type Waiting = Readonly<{
   hash: string
   /** The question as the script takes it. */
   text: string
+  /** What it says of a purse, in the script's form. */
+  purse: string
   ask: Ask
   /** The expected counters after admission, if no other gateway writes meanwhile. */
   next: Seen | undefined
@@ -90,7 +92,7 @@ export function decisionsIn(options: DecisionOptions): Decide {
       ? undefined
       : [
           ...asked.map(({ ask }) => (ask.place ? packedPlaces(ask, ask.place) : '')),
-          ...asked.map(({ ask }) => packedPurse(ask)),
+          ...asked.map(({ purse }) => purse),
         ]
     const answers = more
       ? runWithMore(hashes, time(), ...texts, ...more)
@@ -115,14 +117,14 @@ export function decisionsIn(options: DecisionOptions): Decide {
       const predicted = predictedOf(ask)
       const [hash, text, next] = [hashOf(quota), packed(ask, predicted), predicted?.next]
       if (waiting.length === 0 && most > 1) setImmediate(send)
-      waiting.push({ quota, hash, text, ask, next, resolve, reject })
+      waiting.push({ quota, hash, text, purse: packedPurse(ask), ask, next, resolve, reject })
       if (waiting.length >= most) send()
     })
 }
 
 /** Whether neither requests under way nor bought points matter to a question. */
-function isPlain({ ask: { place, prepaid, owed } }: Waiting): boolean {
-  return place === undefined && prepaid === undefined && owed?.parts?.has(takenPart) !== true
+function isPlain({ ask, purse }: Waiting): boolean {
+  return ask.place === undefined && purse === ''
 }
 
 function settle(

@@ -6,10 +6,10 @@ import { purseFrom, purseState, purseText, takenPart, type PurseState } from '..
 import type { Admission, Seen } from '../../limits/quota-state.ts'
 import { includedIn, type Ask } from '../../limits/step.ts'
 
-/** The purse of a question as quota-more.lua takes it: "place of the window|included|purse seen|part seen"; '' without one. */
-export function packedPurse({ prepaid, included, seen }: Ask): string {
-  if (!prepaid) return ''
-  return `${prepaid.index + 1}|${limitOf(included ?? noLimits, prepaid)}|${packedSeen(seen)}`
+/** The purse of a question, or of its report, as quota-more.lua takes it: "place of the window|included|purse seen|part seen"; '' without one. */
+export function packedPurse({ prepaid, included = noLimits, owed, seen }: Ask): string {
+  if (!prepaid && !owed?.parts?.has(takenPart)) return ''
+  return `${prepaid ? `${prepaid.index + 1}|${limitOf(included, prepaid)}` : '0|0'}|${packedSeen(seen)}`
 }
 
 /** The purse of an admission as quota-edit.lua takes it. */

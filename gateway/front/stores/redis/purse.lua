@@ -53,14 +53,18 @@ local function purseOf(hash, counters, seen, seenTaken, isSeenOld)
   return purse
 end
 
+-- The bought points that were taken in the window that the counters are in: the part may not have begun it.
+local function takenIn(purse, counters, window)
+  return numberOf(purse.taken, window) == numberOf(counters, window) and usedIn(purse.taken, window) or 0
+end
+
 -- The included points that are left.
 local function roomIn(purse, counters, window, included)
-  return max(0, included - max(0, usedIn(counters, window) - usedIn(purse.taken, window)))
+  return max(0, included - max(0, usedIn(counters, window) - takenIn(purse, counters, window)))
 end
 
 -- Adds the bought points of a report to the purse; their counters are a part of it.
-local function settlePurse(hash, counters, report, taken)
-  local purse = purseFrom(call('HGET', hash, 'u'))
+local function settlePurse(hash, purse, counters, report, taken)
   pay(purse, countedIn(taken, dayWindow))
   pay(purse, -backIn(taken, dayWindow))
   keepPurse(hash, purse)

@@ -50,7 +50,10 @@ local nextGeneration = max(counters.generation + 1, now)
 
 local function begin()
   local day, points = roll(counters, false)
-  if day and points ~= 0 then keepPast(day, points) end
+  if day and points ~= 0 then
+    keepPast(day, points)
+    keep()
+  end
   return day
 end
 
@@ -76,7 +79,7 @@ if change == 'adjust' then
     local purse = purseOf(hash, counters, seenPurse, seenTaken, isSeenOld)
     local isRunning = not isReset and numberOf(counters, window) == numberOf(admission, window)
     if isRunning then room = roomIn(purse, counters, window, included + 0) end
-    local most = isRunning and purse.isKnown and usedIn(purse.taken, window) or took + 0
+    local most = isRunning and purse.isKnown and takenIn(purse, counters, window) or took + 0
     local more = points < 0 and -min(-points, most) or max(0, points - room)
     if more ~= 0 then
       if not isReset then adjust(purse.taken, more, isAnswered, admission) end
