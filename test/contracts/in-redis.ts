@@ -5,7 +5,8 @@ import { talliesOn } from '../../gateway/front/counts/tally-store.ts'
 import { auditOn } from '../../gateway/front/records/audit-list.ts'
 import { redisCounts } from '../../gateway/front/stores/redis/counts.ts'
 import { redisLists } from '../../gateway/front/stores/redis/lists.ts'
-import { RedisNotices } from '../../gateway/front/stores/redis/notices.ts'
+import { noticesOn } from '../../gateway/front/records/notices-on.ts'
+import { redisDocuments } from '../../gateway/front/stores/redis/documents.ts'
 import { redisRefusals } from '../../gateway/front/stores/redis/refusals.ts'
 import {
   fleetViews,
@@ -63,15 +64,10 @@ export function contractsInRedis(t: Test, name: string, settings: RedisSettings)
     ),
   )
   void noticeStoreContract(t, name, (t, testClock) =>
-    twoViews(
-      t,
-      settings,
-      (connection) =>
-        new RedisNotices({
-          ...{ connection, prefix: 'notices:', timeoutMs: 5_000, testClock },
-          most: mostOfTest,
-        }),
-    ),
+    twoViews(t, settings, (connection) => {
+      const options = { connection, prefix: 'notices:', timeoutMs: 5_000, testClock }
+      return noticesOn(redisLists(options), redisDocuments(options), testClock, mostOfTest)
+    }),
   )
 }
 

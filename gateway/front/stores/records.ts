@@ -6,6 +6,8 @@ import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { auditList, auditOn, loadedAuditList } from '../records/audit-list.ts'
 import type { AuditStore } from '../records/audit-store.ts'
+import { noticeList, noticesOn } from '../records/notices-on.ts'
+import type { NoticeStore } from '../records/notice-store.ts'
 import type { Counts, Space } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
 import type { List, Lists } from '../shelves/lists.ts'
@@ -17,7 +19,7 @@ import { withTemporaryEnds } from './temporary-ends.ts'
 export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
 
 /** The lists of a gateway. */
-export const gatewayLists: readonly List[] = [auditList, loadedAuditList]
+export const gatewayLists: readonly List[] = [auditList, loadedAuditList, noticeList]
 
 /** What stands on the shelves, for any technology. */
 export type Records = Readonly<{
@@ -25,6 +27,7 @@ export type Records = Readonly<{
   peaks: PeakStore
   timeline: TimelineStore
   audit: AuditStore
+  notices: NoticeStore
   ledger: LedgerStore
   swaps: SwapStore
   questions: FleetQuestions
@@ -43,6 +46,7 @@ export function recordsOn({ counts, lists, documents, messages }: Shelves, clock
     peaks: peaksOn(counts),
     timeline: timelineOn(counts),
     audit: withTemporaryEnds(auditOn(lists), clock),
+    notices: noticesOn(lists, documents, clock),
     ledger: ledgerOn(documents),
     swaps: swapsOn(documents),
     questions: questionsOn(messages),

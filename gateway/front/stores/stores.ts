@@ -6,7 +6,6 @@ import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
-import type { NoticeStore } from '../records/notice-store.ts'
 import type { Counts } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
 import type { Lists } from '../shelves/lists.ts'
@@ -24,7 +23,6 @@ export type Stores = Records &
     messages: Messages
     lastUses: LastUseStore
     refusals: RefusalStore
-    notices: NoticeStore
     /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
     strangers?: StrangerStore | undefined
     fleet: FleetStore

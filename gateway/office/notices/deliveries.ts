@@ -66,21 +66,20 @@ export class Deliveries {
     if (this.#stop.signal.aborted && !answer.isDelivered) return
     const outcome = this.#outcomeOf(notice, answer)
     this.#tell(address, answer)
-    if (outcome.is === 'given up') this.#options.counts.add(notice.type, 'given_up')
+    if (typeof outcome === 'object' && outcome.isGivenUp)
+      this.#options.counts.add(notice.type, 'given_up')
     await this.#options.store().settle(address.queue, notice.id, outcome)
   }
 
   #outcomeOf(notice: Queued, answer: DeliveryResult): Outcome {
     const { isDelivered, isGone, why = '', retryAfterMs } = answer
-    if (isDelivered) return { is: 'delivered' }
-    if (isGone) return { is: 'ended' }
+    if (isDelivered) return 'delivered'
+    if (isGone) return 'ended'
     const nowMs = this.#options.clock()
     const after: Queued = { ...notice, tries: notice.tries + 1, lastTriedAtMs: nowMs, why }
     const delayMs = delayAfter(notice.tries, retryAfterMs)
-    if (delayMs !== undefined) {
-      return { is: 'again', after: { ...after, nextTryMs: nowMs + delayMs }, delayMs }
-    }
-    return { is: 'given up', after: { ...after, isGivenUp: true } }
+    if (delayMs === undefined) return { ...after, isGivenUp: true }
+    return { ...after, nextTryMs: nowMs + delayMs }
   }
 
   /** Logs that notices don't arrive any more, and that they do again. */

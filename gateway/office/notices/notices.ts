@@ -15,7 +15,7 @@ import { StoreOutage } from './outage.ts'
 import { nearLimitNotice, watchedPercents } from './near-limits.ts'
 import { Outbox } from './outbox.ts'
 import type { DeliveryResult } from './send.ts'
-import type { NoticeStore, Turn } from '../../front/records/notice-store.ts'
+import type { NotedTurn, NoticeStore } from '../../front/records/notice-store.ts'
 import { TargetNews } from './targets.ts'
 import { HourlyScan } from './hourly-scan.ts'
 import { endingCertificate } from './ends-soon.ts'
@@ -100,6 +100,7 @@ export class Notices {
       void this.tick()
     } else if (!isOn && this.#timer) {
       this.#end()
+      this.#options.stores.notices.leave()
       void this.#lease.leave()
     }
   }
@@ -140,11 +141,8 @@ export class Notices {
     return Promise.all(
       this.outbox.addresses.map(async (address) => {
         const answer = await this.#deliveries.try(address, notice)
-        const revived = { is: 'revived' } as const
         // An outage of the store is reported elsewhere; the test has arrived all the same.
-        if (answer.isDelivered) {
-          await stores.notices.settle(address.queue, notice.id, revived).catch(() => undefined)
-        }
+        if (answer.isDelivered) await stores.notices.revive(address.queue).catch(() => undefined)
         return { to: address.shown, ...answer }
       }),
     )
@@ -162,7 +160,7 @@ export class Notices {
   async #tick(): Promise<void> {
     const { notices } = this.#options.stores
     await this.outbox.flush()
-    let turns: readonly Turn[]
+    let turns: readonly NotedTurn[]
     try {
       await this.#lease.take()
       turns = await notices.turns()
@@ -175,7 +173,7 @@ export class Notices {
   }
 
   /** Notes what later changes are compared with. */
-  async #noteStart(turns: readonly Turn[]): Promise<void> {
+  async #noteStart(turns: readonly NotedTurn[]): Promise<void> {
     const { id } = this.#options.self()
     const ended = await this.outage.settle()
     const epoch = turns.find(({ subject }) => subject === epochSubject)?.state
@@ -187,10 +185,10 @@ export class Notices {
     await this.config.begin(this.#config.hash, turns)
   }
 
-  async #work(turns: readonly Turn[]): Promise<void> {
-    if (!this.#lease.isHeld) return
-    const { stores, clock, self, targets } = this.#options
-    const { audit, fleet, keys } = stores
+  async #work(turns: readonly NotedTurn[]): Promise<void> {
+    const { stores, clock, self, targets, counts } = this.#options
+    const { audit, fleet, keys, notices } = stores
+    if (!this.#lease.isHeld) return notices.leave()
     const { outbox } = this
     const facts = {
       keyOf: async (id: string) => (await keys.get(id))?.key,
@@ -200,14 +198,11 @@ export class Notices {
     const members = async () => (await fleet.list()).members.map(({ id }) => id)
     await this.targets.mend(turns, members, targets())
     this.walks.beginIfDue()
-    await Promise.all(outbox.addresses.map((address) => this.#pump(address)))
-  }
-
-  /** Sends what is due at one address. Only the first wait of a tick is for it: an address that hangs holds up nothing. */
-  async #pump(address: (typeof this.outbox.addresses)[number]): Promise<void> {
-    const { stores } = this.#options
-    const { endedAtMs } = await stores.notices.stateOf(address.queue)
-    if (endedAtMs === undefined) void this.#deliveries.pump(address).catch(() => undefined)
+    for (const type of await notices.collect(turns)) counts.add(type, 'dropped')
+    // A tick waits for none of them: an address that hangs holds up nothing.
+    for (const address of outbox.addresses) {
+      void this.#deliveries.pump(address).catch(() => undefined)
+    }
   }
 
   #end(): void {

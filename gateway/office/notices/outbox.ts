@@ -3,7 +3,7 @@ import { breathe } from '../../../shared/breathe.ts'
 import { queuesFor, type NoticeAddress } from './addresses.ts'
 import type { DeliveryOptions } from './deliveries.ts'
 import type { NewNotice } from '../../front/records/notice.ts'
-import type { Added, Turn } from '../../front/records/notice-store.ts'
+import type { Turn } from '../../front/records/notice-store.ts'
 import type { NoticeType } from '../../front/records/notice-types.ts'
 
 /** The most notices that wait for a store that is out of reach. */
@@ -14,7 +14,7 @@ const remembered = 10_000
 
 export type OutboxOptions = Pick<DeliveryOptions, 'store' | 'counts'>
 
-type Write = Readonly<{ type: NoticeType | undefined; run: () => Promise<Added> }>
+type Write = Readonly<{ type: NoticeType | undefined; run: () => Promise<void> }>
 
 /**
  * Writes notices to their queues, off the requests' way. While the store is out of reach they wait in memory. Notices that
@@ -51,15 +51,15 @@ export class Outbox {
     this.#push({ type: notice?.type, run: () => this.turnNow(turn, notice) })
   }
 
-  async addNow(notice: NewNotice, but: readonly string[] = []): Promise<Added> {
+  addNow(notice: NewNotice, but: readonly string[] = []): Promise<void> {
     const queues = queuesFor(this.addresses, notice.type).filter(({ id }) => !but.includes(id))
-    return this.#counted(await this.#options.store().add(notice, queues))
+    return this.#options.store().add(notice, queues)
   }
 
-  async turnNow(turn: Turn, notice: NewNotice | undefined): Promise<Added> {
+  turnNow(turn: Turn, notice: NewNotice | undefined): Promise<void> {
     const queues = notice ? queuesFor(this.addresses, notice.type) : []
     const wanted = queues.length > 0 ? notice : undefined
-    return this.#counted(await this.#options.store().turn(turn, wanted, queues))
+    return this.#options.store().turn(turn, wanted, queues)
   }
 
   /** Writes everything that waits; resolves also if that fails, and it waits on. */
@@ -93,10 +93,5 @@ export class Outbox {
       }
       if (this.#waiting[0] === write) this.#waiting.shift()
     }
-  }
-
-  #counted(added: Added): Added {
-    for (const type of added.dropped) this.#options.counts.add(type, 'dropped')
-    return added
   }
 }

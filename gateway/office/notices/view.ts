@@ -1,7 +1,7 @@
 import { iso } from '../../../shared/times.ts'
 import { addressesOf, type NoticeAddress } from './addresses.ts'
 import type { Config } from '../../front/config/config.ts'
-import type { NoticeStore, Queued } from '../../front/records/notice-store.ts'
+import type { NoticeStore, Queued, QueueState } from '../../front/records/notice-store.ts'
 
 type Asked = Readonly<{
   notices: Config['notices']
@@ -15,25 +15,27 @@ type Asked = Readonly<{
 export async function noticesView({ notices, store, isFailed, limit }: Asked) {
   const addresses = addressesOf(notices)
   const views: ReturnType<typeof noticeView>[] = []
-  for (const address of addresses) {
-    let left = limit
-    for await (const notice of store.list(address.queue)) {
-      if (isFailed && notice.tries === 0) continue
-      views.push(noticeView(notice, address))
-      if (--left === 0) break
+  const seen: ReturnType<typeof addressView>[] = []
+  const queues = await store.look(addresses.map(({ queue }) => queue))
+  for (const [i, queue] of queues.entries()) {
+    const address = addresses[i]
+    if (!address) continue
+    seen.push(addressView(queue, address))
+    const found: Queued[] = []
+    for await (const some of queue.notices) {
+      found.push(...some.filter(({ tries }) => tries > 0 || !isFailed))
+      if (found.length >= limit) break
     }
+    views.push(...found.slice(0, limit).map((notice) => noticeView(notice, address)))
   }
   views.sort((a, b) => (a.at < b.at ? 1 : -1))
-  return {
-    addresses: await Promise.all(addresses.map((address) => addressView(store, address))),
-    notices: views.slice(0, limit),
-  }
+  return { addresses: seen, notices: views.slice(0, limit) }
 }
 
 export type NoticesView = Awaited<ReturnType<typeof noticesView>>
 
-async function addressView(store: NoticeStore, { queue, settings, shown }: NoticeAddress) {
-  const { waiting, givenUp, dropped, endedAtMs } = await store.stateOf(queue)
+function addressView(queue: QueueState, { settings, shown }: NoticeAddress) {
+  const { waiting, givenUp, dropped, endedAtMs } = queue
   const endedAt = iso(endedAtMs) ?? null
   return { to: shown, about: settings.about, waiting, givenUp, dropped, endedAt }
 }

@@ -9,7 +9,8 @@ import { openGatewayFile } from '../../../gateway/front/stores/embedded/database
 import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
-import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
+import { noticesOn } from '../../../gateway/front/records/notices-on.ts'
+import { embeddedDocuments } from '../../../gateway/front/stores/embedded/documents.ts'
 import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
@@ -101,10 +102,11 @@ void refusalStoreContract(t, name, async (t) => {
 
 noticeStoreContract(t, name, async (t, clock) => {
   const [one, two] = openTwice(t)
-  return {
-    first: new EmbeddedNotices(one, clock, mostOfTest),
-    second: new EmbeddedNotices(two, clock, mostOfTest),
-  }
+  const [first, second] = [one, two].map((each) => {
+    return noticesOn(embeddedLists(each, clock), embeddedDocuments(each, clock), clock, mostOfTest)
+  })
+  if (!first || !second) throw new Error('two were opened')
+  return { first, second }
 })
 
 fleetStoreContract(t, 'embedded, of one gateway', async () => {

@@ -5,7 +5,9 @@ import { keptMinutes, timelineOn } from '../../../gateway/front/counts/timeline-
 import { keptMs } from '../../../gateway/front/records/notice-store.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedNotices } from '../../../gateway/front/stores/embedded/notices.ts'
+import { noticeList } from '../../../gateway/front/records/notices-on.ts'
+import { embeddedDocuments } from '../../../gateway/front/stores/embedded/documents.ts'
+import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { quotaFile } from '../../../gateway/front/stores/embedded/quota-file.ts'
 import { peak } from '../../support/filled-store.ts'
 
@@ -18,7 +20,7 @@ function fileOf(t: Test) {
   t.teardown(() => database.close())
   const count = (table: string) =>
     Number(database.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
-  const fill = (table: string, row: (i: number) => readonly (number | string)[]) => {
+  const fill = (table: string, row: (i: number) => readonly (number | string | Buffer)[]) => {
     for (let i = 0; i < old; i++) {
       const values = row(i)
       const marks = values.map(() => '?').join(', ')
@@ -92,28 +94,21 @@ t.test('what has become too old goes some rows at a time, and the rest stays', a
     t.strictSame(more, [true, true, false, false])
   })
 
-  t.test('notices, and what was told', async (t) => {
+  t.test('entries of lists, and documents', async (t) => {
     const { database, count, fill } = fileOf(t)
-    fill('noticesTold', (i) => [`told-${i}`, 5])
-    fill('notices', (i) => [i + 1, 'address', `old-${i}`, 5, 2 * keptMs, '{}'])
-    const store = new EmbeddedNotices(database, () => keptMs + 10)
-    const queue = { id: 'other', version: '1' }
-    const notice = (i: number) => ({
-      id: `new-${i}`,
-      type: 'key.revoked' as const,
-      atMs: 5,
-      body: '{}',
-      rememberMs: 60_000,
-    })
-    const told = await leftAfterEach(
-      () => count('noticesTold'),
-      (i) => store.add(notice(i), [queue]),
+    fill('list_notices', (i) => [i + 1, 5, '', `old-${i}`])
+    fill('documents', (i) => ['told', `old-${i}`, 1, 5, Buffer.alloc(0)])
+    const lists = embeddedLists(database, () => keptMs + 10)
+    const entries = await leftAfterEach(
+      () => count('list_notices'),
+      () => lists.add(noticeList, [{ key: '', body: 'new' }]),
     )
-    t.strictSame(told, [801, 302, 3, 4])
+    t.strictSame(entries, [801, 302, 3, 4])
+    const documents = embeddedDocuments(database, () => keptMs + 10)
     const left = await leftAfterEach(
-      () => count('notices'),
-      () => store.due(queue, 1),
+      () => count('documents'),
+      (i) => documents.put('told', `new-${i}`, '', { keptMs: 60_000 }),
     )
-    t.strictSame(left, [804, 304, 4, 4])
+    t.strictSame(left, [801, 302, 3, 4])
   })
 })

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { ownMessages } from '../../shelves/messages.ts'
 import type { StoreSettings } from '../../config/config.ts'
 import { fleetOfOne } from '../../fleet/single-member.ts'
+import { noticesOn } from '../../records/notices-on.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedCounts } from './counts.ts'
@@ -10,7 +11,6 @@ import { embeddedDocuments } from './documents.ts'
 import { EmbeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedLists } from './lists.ts'
-import { EmbeddedNotices } from './notices.ts'
 import { embeddedRefusals } from './refusals.ts'
 import { EmbeddedQuotas } from './quota.ts'
 
@@ -39,9 +39,10 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     quota,
     ...shelves,
     ...recordsOn(shelves, clock),
+    // They may come twice, and don't wait for the disk either.
+    notices: noticesOn(shelves.lists, embeddedDocuments(usage, clock), clock),
     lastUses: embeddedLastUses(usage),
     refusals: embeddedRefusals(usage),
-    notices: new EmbeddedNotices(usage, clock),
     fleet: fleetOfOne(clock),
     get warnings() {
       const shared = quota.isSoleGateway ? [] : [sharedFileWarning(file)]

@@ -37,6 +37,8 @@ export function redisDocuments(options: Omit<RedisOptions, 'breaker'>): Document
 
 function documentOf(name: string, text: Buffer): Document {
   const end = text.indexOf('\n')
-  const [version, untilMs] = text.toString('latin1', 0, end).split(' ').map(Number)
-  return { name, version: version ?? 0, untilMs: untilMs ?? 0, body: text.subarray(end + 1) }
+  const head = text.toString('latin1', 0, end)
+  const space = head.indexOf(' ')
+  const [version, untilMs] = [Number(head.slice(0, space)), Number(head.slice(space))]
+  return { name, version, untilMs, body: text.subarray(end + 1) }
 }

@@ -18,7 +18,6 @@ import { redisLastUses } from './last-uses.ts'
 import { redisLists } from './lists.ts'
 import { redisMessages } from './messages.ts'
 import { plainCause, redisName } from './name.ts'
-import { RedisNotices } from './notices.ts'
 import { redisQuotas } from './quota.ts'
 import { redisRefusals } from './refusals.ts'
 import { redisStrangers } from './strangers.ts'
@@ -70,7 +69,6 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     ...recordsOn(shelves, clock),
     lastUses: redisLastUses(parts),
     refusals: redisRefusals(parts),
-    notices: new RedisNotices({ connection, prefix, timeoutMs }),
     strangers: forCommandLine ? undefined : redisStrangers(parts),
     fleet,
     get warnings() {
