@@ -68,6 +68,8 @@ class CallerCounts implements DayCounts {
   use: LatestUse | undefined
   /** The parts of its quota's long windows that notices have told. */
   nearLevels: Map<Window, NearLevel> | undefined
+  /** What was told of its quota's latest top-up. */
+  purseLevel: NearLevel | undefined
 }
 
 /** The counts of a caller, which begin with its first request. */

@@ -3,22 +3,29 @@ import { numberOf } from '../limits/counters.ts'
 import type { Standing } from '../limits/headers.ts'
 import { includedPoints } from '../limits/beyond.ts'
 import { limitOf, type Limits } from '../limits/limits.ts'
+import { leftIn } from '../limits/purse.ts'
 import { usedBy, type Decision } from '../limits/step.ts'
 import { longWindows, type Window } from '../../../shared/windows.ts'
 import { countsOf, type NearLevel } from './caller-counts.ts'
 import type { Used } from './ended.ts'
 
+/** The part of the last top-up, one in so many, from which on little is left. */
+const purseLowAt = 5
+
 /** The whole limit, as a percentage. */
 export const whole = 100
 
-/** A quota of which a window has come to a percentage of its limit, or beyond what is included. */
+/** A quota of which a window has come to a percentage of its limit, or beyond what is included; or hardly any bought points are left. */
 export type NearLimit = Standing &
   Readonly<{
     caller: Caller
     window: Window
-    /** A percentage of what is included, of the limit for the whole; or `beyond`: the first points that aren't included. */
-    percent: number | 'beyond'
-    /** The points of which it is a percentage. */
+    /**
+     * A percentage of what is included, of the limit for the whole. `beyond`: the first points that aren't included. `low`: a
+     * fifth of the last top-up is left; `empty`: nothing that was bought.
+     */
+    percent: number | 'beyond' | 'low' | 'empty'
+    /** The points of which it is a percentage, or those of the last top-up. */
     limit: number
     /** Whether this request has crossed the percentage: only one request of the fleet does. */
     crosses: boolean
@@ -34,19 +41,22 @@ export class NearLimits {
   #percents: readonly number[] = []
   #first = Infinity
   #tellsBeyond = false
+  #tellsPurse = false
 
   constructor(reached: (near: NearLimit) => void) {
     this.#reached = reached
   }
 
   /** Watches these percentages from now on, which rise; 100 is the limit itself. */
-  watch(percents: readonly number[], tellsBeyond = false): void {
+  watch(percents: readonly number[], tellsBeyond = false, tellsPurse = false): void {
     this.#percents = percents
     this.#first = Math.min(percents[0] ?? Infinity, tellsBeyond ? whole : Infinity)
     this.#tellsBeyond = tellsBeyond
+    this.#tellsPurse = tellsPurse
   }
 
   count({ caller, standing, refusedBy }: Used): void {
+    if (this.#tellsPurse && standing.decision.purse) this.#notePurse(caller, standing)
     // Nobody is told.
     if (this.#first === Infinity) return
     for (const window of longWindows) {
@@ -87,17 +97,34 @@ export class NearLimits {
     levels.set(window, { number, level })
   }
 
+  /** Says once a top-up, and its caller, that hardly anything of it is left, and that nothing is. */
+  #notePurse(caller: Caller, { decision, limits }: Standing): void {
+    const { purse, decidedBy } = decision
+    if (!purse || purse.topUps === 0 || decidedBy !== 'store') return
+    const { topUps: number, last: limit, window } = purse
+    const left = leftIn(purse)
+    const level = left <= 0 ? 2 : left * purseLowAt <= limit ? 1 : 0
+    const counts = countsOf(caller)
+    const known = counts.purseLevel?.number === number ? counts.purseLevel.level : 0
+    if (level <= known) return
+    counts.purseLevel = { number, level }
+    const percent = level === 2 ? 'empty' : 'low'
+    this.#reached({ caller, decision, limits, window, percent, limit, crosses: true })
+  }
+
   /** The bounds of a window, rising, as a hundred times their points. */
   #boundsOf(decision: Decision, limits: Limits, window: Window) {
     const included = includedPoints(decision, limits, window)
     const most = limitOf(limits, window)
+    // What was bought refuses nobody, until nothing of it is left.
+    const isPrepaid = decision.purse?.window === window
     const beyond =
-      this.#tellsBeyond && included < most
+      this.#tellsBeyond && included < most && !isPrepaid
         ? [{ percent: 'beyond' as const, limit: included, bound: (included + 1) * whole }]
         : []
     const [near, full] = [
-      this.#percents.filter((percent) => percent < whole),
-      this.#percents.filter((percent) => percent === whole && most < Infinity),
+      this.#percents.filter((percent) => percent < whole && included > 0),
+      this.#percents.filter((percent) => percent === whole && most < Infinity && !isPrepaid),
     ]
     return [
       ...near.map((percent) => ({ percent, limit: included, bound: percent * included })),

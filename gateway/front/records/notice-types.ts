@@ -3,6 +3,8 @@ const noticeTypes = [
   'key.near_limit',
   'key.limit_reached',
   'quota.beyond',
+  'quota.prepaid_low',
+  'quota.prepaid_empty',
   'key.banned',
   'key.ban_lifted',
   'key.created',

@@ -92,6 +92,7 @@ export class Notices {
     nearLimits.watch(
       watchedPercents(this.outbox, config.nearPercents),
       this.outbox.wants('quota.beyond'),
+      this.outbox.wants('quota.prepaid_low') || this.outbox.wants('quota.prepaid_empty'),
     )
     const isOn = config.notices.length > 0
     if (isOn && !this.#timer) {

@@ -144,7 +144,7 @@ export const limit: Kind<number | 'unlimited'> = {
 /** The same of a day and what is longer, whose points may also be metered beyond what is included. */
 export const longLimit: Kind<LimitSetting> = {
   expected:
-    'a whole number above 0, "unlimited", or points and what lies beyond, such as 1000..300% or 1000..prepaid',
+    'a whole number above 0, "unlimited", or points with what lies beyond (1000..300%, 1000..prepaid)',
   read: (text) => {
     return text.includes('..') ? beyondFrom(text) : limit.read(text)
   },
