@@ -17,6 +17,14 @@ export type Holder = {
   sinceMs: number
 }
 
+/** The places that a gateway's requests take in a part of a quota, '' for the quota itself. */
+export type TakenPlaces = Readonly<{
+  gateway: string
+  part: string
+  taken: number
+  sinceMs: number
+}>
+
 /** By gateway. */
 export type Holders = Map<string, Holder>
 
@@ -160,6 +168,16 @@ export function busyIn(holders: Holders): string[] {
 
 export function takenBy({ held, later }: Holder): number {
   return held + later.length
+}
+
+/** Whose requests are under way in a quota, and in its parts. */
+export function takenIn(places: Places | undefined): TakenPlaces[] {
+  const all = [...(places ?? [])].flatMap(([part, holders]) =>
+    [...holders].map(([gateway, holder]) => {
+      return { gateway, part, taken: takenBy(holder), sinceMs: holder.sinceMs }
+    }),
+  )
+  return all.filter(({ taken }) => taken > 0)
 }
 
 function placesIn(holders: Holders): number {

@@ -1,7 +1,7 @@
 import type { Adjustment, Counters } from './counters.ts'
 import type { Grant, NewGrant } from './grants.ts'
 import type { QuotaPoints } from './past-points.ts'
-import type { PlacesTold } from './places.ts'
+import type { PlacesTold, TakenPlaces } from './places.ts'
 import type { Admission } from './quota-state.ts'
 import type { Parts } from './parts.ts'
 import type { Purse } from './purse.ts'
@@ -16,14 +16,6 @@ export type PlaceReport = Readonly<{ quota: string; told: PlacesTold }>
 
 /** The counters of a quota, and its purse with the part that counts what was taken. */
 export type Adjusted = Counters & { purse?: Purse | undefined; parts?: Parts | undefined }
-
-/** The places that a gateway's requests take in a part of a quota, '' for the quota itself. */
-export type TakenPlaces = Readonly<{
-  gateway: string
-  part: string
-  taken: number
-  sinceMs: number
-}>
 
 /** Hears from a store about bans, and about its health. */
 export type BanListener = Readonly<{

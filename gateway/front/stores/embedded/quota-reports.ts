@@ -67,7 +67,8 @@ function withPointsOn(
   return states.flatMap((state) => usedOn(state.quota, state, day))
 }
 
-function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {
+/** The bans of quotas that run at a time. */
+export function bansOf(entries: Iterable<readonly [string, QuotaState]>, nowMs: number): Ban[] {
   const bans: Ban[] = []
   for (const [quota, { conducts }] of entries) {
     for (const [key, { bannedUntilMs }] of conducts ?? []) {

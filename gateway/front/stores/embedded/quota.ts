@@ -8,8 +8,8 @@ import { topUpsOf, type NewTopUp, type TopUp, type TopUpOutcome } from '../../li
 import { neededBy, step, type Ask, type Decision } from '../../limits/step.ts'
 import { pollMs } from '../../keys/store.ts'
 import type { QuotaPoints } from '../../limits/past-points.ts'
-import { takenBy, tellPlaces, type Holders } from '../../limits/places.ts'
-import type { Ban, BanListener, PlaceReport, QuotaStore, TakenPlaces } from '../../limits/store.ts'
+import { takenIn, tellPlaces, type TakenPlaces } from '../../limits/places.ts'
+import type { Ban, BanListener, PlaceReport, QuotaStore } from '../../limits/store.ts'
 import { answerOf, unavailable } from './answer.ts'
 import { claim } from './claim.ts'
 import { CachedQuotas } from './cached-quotas.ts'
@@ -105,13 +105,7 @@ export class EmbeddedQuotas implements QuotaStore {
   }
 
   places(quota: string): Promise<readonly TakenPlaces[]> {
-    const { places = new Map<string, Holders>() } = this.#cache.get(quota)
-    const taken = [...places].flatMap(([part, holders]) =>
-      [...holders].map(([gateway, holder]) => {
-        return { gateway, part, taken: takenBy(holder), sinceMs: holder.sinceMs }
-      }),
-    )
-    return Promise.resolve(taken.filter((each) => each.taken > 0))
+    return Promise.resolve(takenIn(this.#cache.get(quota).places))
   }
 
   async freePlaces(quota: string): Promise<void> {

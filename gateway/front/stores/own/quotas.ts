@@ -2,7 +2,7 @@ import { readerOf, timeSchema, Type } from '../../../../shared/schema.ts'
 import { copyOf } from '../../limits/counters.ts'
 import { mostGrants, runsAt } from '../../limits/grants.ts'
 import { usedOn } from '../../limits/past-points.ts'
-import { takenBy, tellPlaces } from '../../limits/places.ts'
+import { takenIn, tellPlaces } from '../../limits/places.ts'
 import { leftIn, newPurse, topped } from '../../limits/purse.ts'
 import { outcomeOf, topUpsOf, withTopUp, type TopUpOutcome } from '../../limits/top-ups.ts'
 import { adjust } from '../../limits/quota-state.ts'
@@ -11,6 +11,7 @@ import type { Ban, BanListener, QuotaStore } from '../../limits/store.ts'
 import type { Documents } from '../../shelves/documents.ts'
 import type { Messages } from '../../shelves/messages.ts'
 import { applyCommand } from '../embedded/apply-command.ts'
+import { bansOf } from '../embedded/quota-reports.ts'
 import type { OperatorCommand } from '../embedded/quota-file.ts'
 import { keepUntil } from '../keep-until.ts'
 import { isMade, quotaFrom, textOf, type SharedQuota } from './quota-text.ts'
@@ -162,15 +163,7 @@ export function quotasOn(
       await Promise.all(told)
     },
 
-    places: (quota) =>
-      read(quota, ({ places }) =>
-        [...(places ?? [])].flatMap(([part, holders]) =>
-          [...holders].flatMap(([gateway, holder]) => {
-            const taken = takenBy(holder)
-            return taken > 0 ? [{ gateway, part, taken, sinceMs: holder.sinceMs }] : []
-          }),
-        ),
-      ),
+    places: (quota) => read(quota, ({ places }) => takenIn(places)),
 
     async freePlaces(quota) {
       await command(quota, { what: 'places' })
@@ -227,10 +220,8 @@ export function quotasOn(
       const { nowMs } = await documents.list(folder)
       const bans: Ban[] = []
       for await (const rows of table.list(nowMs)) {
-        for (const { quota, state } of rows) {
-          for (const [key, { bannedUntilMs }] of quotaFrom(state).conducts ?? [])
-            if (bannedUntilMs > nowMs) bans.push({ key, quota, untilMs: bannedUntilMs })
-        }
+        const states = rows.map(({ quota, state }) => [quota, quotaFrom(state)] as const)
+        bans.push(...bansOf(states, nowMs))
       }
       return bans
     },

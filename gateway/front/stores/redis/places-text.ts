@@ -6,7 +6,7 @@ import {
   type PlaceState,
   type PlacesTold,
 } from '../../limits/places.ts'
-import type { TakenPlaces } from '../../limits/store.ts'
+import type { TakenPlaces } from '../../limits/places.ts'
 import type { Ask } from '../../limits/step.ts'
 
 /** The places of a question as quota-more.lua takes them. */
