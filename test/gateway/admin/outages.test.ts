@@ -128,7 +128,7 @@ t.test('a change that is made but can’t be written down is told to be made', a
   const { id } = json(await ask('POST', '/admin/keys', { name: 'A', plan: 'free' }))
   const file = openGatewayFile(gateway.config.store.file)
   t.teardown(() => file.close())
-  file.exec('DROP TABLE audit')
+  file.exec('DROP TABLE list_audit')
   const answer = await ask('POST', `/admin/keys/${String(id)}/disable`)
   const message = 'The change was made (keys.disable), but could not be written to the audit.'
   t.strictSame(json(answer), { code: 'internal_error', message, status: 500 })

@@ -201,7 +201,7 @@ t.test(
     writeFileSync(file, ['token,plan,account', ...rows].join('\n'))
     t.match(await run('keys', 'import', file), { code: 0 })
     const disabling = run('keys', 'disable', '--account', 'ACME', '--yes')
-    await until(async () => (await redis.client.xlen('tollgate:audit')) > 20)
+    await until(async () => (await redis.client.xlen('tollgate:{list:audit}')) > 20)
     await redis.client.config('SET', 'min-replicas-to-write', '1')
     const { code, stdout } = await disabling
     t.equal(code, 1)
@@ -228,9 +228,9 @@ t.test(
     const stores = await openStores(readConfig(join(folder, 'gateway.yaml'), {}).config.store)
     t.teardown(() => stores.close())
     const last = (keys as { id: string }[]).at(-1)?.id ?? ''
-    const lines = await redis.client.xlen('tollgate:audit')
+    const lines = await redis.client.xlen('tollgate:{list:audit}')
     const enabling = runJson('keys', 'enable', '--account', 'ACME', '--yes')
-    await until(async () => (await redis.client.xlen('tollgate:audit')) > lines + 5)
+    await until(async () => (await redis.client.xlen('tollgate:{list:audit}')) > lines + 5)
     const { key, version = 0 } = (await stores.keys.get(last)) ?? {}
     if (!key) throw new Error('it was imported')
     t.ok(await stores.keys.replace({ ...key, account: 'other' }, version))

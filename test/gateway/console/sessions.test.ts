@@ -298,7 +298,7 @@ t.test('an audit that can’t be written keeps nobody out, and is in the log', a
   const { operate, gateway } = await startAdmin(t, { tokens, log: { level: 'error', target } })
   const file = openGatewayFile(gateway.config.store.file)
   t.teardown(() => file.close())
-  file.exec('ALTER TABLE audit RENAME TO lost_audit')
+  file.exec('DROP TABLE list_audit')
   await signIn(operate)
   await until(() => /a sign-in at the console is missing in the audit/.test(log))
   t.notMatch(log, 'canary')
