@@ -23,19 +23,22 @@ const pageSize = 500
 const mostPages = 1_000
 
 /** What is known of a queue beside its notices. */
-const aboutSchema = Type.Object({
-  firstPage: Type.Integer(),
-  lastPage: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  waiting: Type.Integer(),
-  givenUp: Type.Integer(),
-  dropped: Type.Integer(),
-  /** The version of the address that has ended, and when. */
-  ended: Type.Optional(Type.Object({ version: Type.String(), atMs: timeSchema })),
-})
+const aboutFrom = readerOf(
+  Type.Object({
+    firstPage: Type.Integer(),
+    lastPage: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    waiting: Type.Integer(),
+    givenUp: Type.Integer(),
+    dropped: Type.Integer(),
+    /** The version of the address that has ended, and when. */
+    ended: Type.Optional(Type.Object({ version: Type.String(), atMs: timeSchema })),
+  }),
+)
 
-const readAbout = readerOf(aboutSchema)
+export type AboutQueue = NonNullable<ReturnType<typeof aboutFrom>>
 
-export type AboutQueue = NonNullable<ReturnType<typeof readAbout>>
+/** A queue of which nothing is in the store. */
+const noQueue: AboutQueue = { firstPage: 0, lastPage: 0, waiting: 0, givenUp: 0, dropped: 0 }
 
 export type QueueOptions = Readonly<{
   documents: Documents
@@ -49,15 +52,12 @@ export type QueueOptions = Readonly<{
 /** The place of a notice; one without a time to be tried was given up. */
 type Item = Readonly<{ page: number; addedAtMs: number }> & { dueMs: number | undefined }
 
-/**
- * The queue of an address in the process that sends: its notices are documents, and in memory are their places. A queue of which
- * nothing is known in the store has page 0.
- */
+/** The queue of an address in the process that sends: its notices are documents, and in memory are their places. */
 export class NoticeQueue {
   readonly #options: QueueOptions
   /** By the ids of the notices, the oldest first. */
   readonly #items = new Map<string, Item>()
-  #about = aboutFrom(undefined)
+  #about = noQueue
   #isChanged = false
   /** The notices of the last page. */
   #inLast = 0
@@ -128,7 +128,7 @@ export class NoticeQueue {
     this.#isChanged = true
   }
 
-  /** Its notices stay in pages that nobody reads, until they end. */
+  /** Drops all. Their documents stay in pages that nobody reads, until they end. */
   #end(version: string): Promise<void> {
     const ended = { version, atMs: this.#options.clock() }
     this.#about.lastPage++
@@ -154,8 +154,7 @@ export class NoticeQueue {
 
   async #read(): Promise<void> {
     const { documents, id } = this.#options
-    const document = await documents.get(folder, id)
-    this.#about = aboutFrom(document)
+    this.#about = await aboutQueue(documents, id)
     this.#items.clear()
     // As far as there are any: a process that sent before may have written an older last page.
     for (let page = this.#about.firstPage; ; page++) {
@@ -220,13 +219,14 @@ export class NoticeQueue {
 
 /** What is known of the queue of an address. */
 export async function aboutQueue(documents: Documents, id: string): Promise<AboutQueue> {
-  return aboutFrom(await documents.get(folder, id))
+  const document = await documents.get(folder, id)
+  const about = aboutFrom(document && String(document.body))
+  return about && about.firstPage > about.lastPage - mostPages ? about : { ...noQueue }
 }
 
 /** Lets an address that has ended get notices again. */
 export async function reviveQueue(documents: Documents, id: string): Promise<void> {
-  const document = await documents.get(folder, id)
-  const { ended, ...about } = aboutFrom(document)
+  const { ended, ...about } = await aboutQueue(documents, id)
   if (ended) await documents.put(folder, id, JSON.stringify(about), { keptMs: forgottenMs })
 }
 
@@ -258,10 +258,4 @@ function pageOf(id: string, page: number): string {
 
 function dueMsOf({ isGivenUp, nextTryMs = 0 }: Queued): number | undefined {
   return isGivenUp ? undefined : nextTryMs
-}
-
-function aboutFrom(document: Readonly<{ body: Buffer }> | undefined): AboutQueue {
-  const about = readAbout(document && String(document.body))
-  if (about && about.firstPage > about.lastPage - mostPages) return about
-  return { firstPage: 0, lastPage: 0, waiting: 0, givenUp: 0, dropped: 0 }
 }
