@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { asApiError, get, type ApiError } from './api.ts'
+import { asApiError, ask, get, type ApiError } from './api.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 
 /** Data of the admin API: its age, and why it isn't newer. */
@@ -43,6 +43,35 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
     }
   }, [path, everyMs, round])
   return { ...state, reload: () => setRound((before) => before + 1) }
+}
+
+/** Asks a path about a body, a while after its last change. `isOfIt`: the data is about the present body, not one before. */
+export function usePosted<Data>(
+  path: string,
+  body: object | undefined,
+  pauseMs = 0,
+): Loaded<Data> & Readonly<{ isOfIt: boolean }> {
+  const text = JSON.stringify(body)
+  const [{ of, ...state }, setState] = useState<
+    Omit<Loaded<Data>, 'reload'> & Readonly<{ of?: string }>
+  >(nothing)
+  useEffect(() => {
+    if (!body) return
+    const leaving = new AbortController()
+    const timer = setTimeout(() => {
+      ask<Data>('POST', path, body, leaving.signal).then(
+        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined, of: text }),
+        (error: unknown) => {
+          if (!leaving.signal.aborted) setState({ ...nothing, error: asApiError(error) })
+        },
+      )
+    }, pauseMs)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [path, text])
+  return { ...state, isOfIt: of === text, reload: () => undefined }
 }
 
 /** Before the first answer. */

@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
-import { asApiError, ask, type Session } from '../api.ts'
+import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
+import { usePosted } from '../data.ts'
 import { patch } from '../editor/patch.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
@@ -30,27 +31,12 @@ export function EditButton({ label, ...edit }: Props & Readonly<{ label: string 
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
 export function Edit({ set, session, watch }: Props) {
-  const [edited, setEdited] = useState<EditedConfig & Readonly<{ body: string }>>()
-  const [error, setError] = useState<string>()
-  const body = JSON.stringify({ set })
-  useEffect(() => {
-    if (session.role !== 'all') return
-    const leaving = new AbortController()
-    setError(undefined)
-    ask<EditedConfig>('POST', '/admin/config/edit', { set }, leaving.signal).then(
-      (answer) => setEdited({ ...answer, body }),
-      (thrown: unknown) => {
-        if (leaving.signal.aborted) return
-        setEdited(undefined)
-        setError(asApiError(thrown).message)
-      },
-    )
-    return () => leaving.abort()
-  }, [body, session.role])
-  if (session.role !== 'all') return null
-  if (error !== undefined) return failure({ message: error })
-  if (!edited) return null
-  const { file, diff, mistakes, more, warnings, text, hash } = edited
+  const mayAll = session.role === 'all'
+  const edited = usePosted<EditedConfig>('/admin/config/edit', mayAll ? { set } : undefined)
+  if (!mayAll) return null
+  if (edited.error) return failure(edited.error)
+  if (!edited.data) return null
+  const { file, diff, mistakes, more, warnings, text, hash } = edited.data
   if (diff === '') return html`<p class="quiet">${file} says so already.</p>`
   return html`
     <h3>The change of ${file}</h3>
@@ -61,7 +47,7 @@ export function Edit({ set, session, watch }: Props) {
       ${
         text !== undefined &&
         // While others are typed, it is still about those before.
-        edited.body === body &&
+        edited.isOfIt &&
         mistakes.length === 0 &&
         html`<${SaveFile}
           key=${diff}

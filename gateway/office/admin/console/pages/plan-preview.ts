@@ -1,7 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ask, asApiError, type Session } from '../api.ts'
+import { useState } from 'preact/hooks'
+import type { Session } from '../api.ts'
 import { Choice, typedIn } from '../controls.ts'
-import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   windows,
@@ -13,7 +12,7 @@ import { forms } from '../limit-fields.ts'
 import { limitFrom, writtenLimit } from '../written-limit.ts'
 import { aged } from '../page-parts.ts'
 import { SaveCsv } from '../save-csv.ts'
-import { nothing, type Loaded } from '../data.ts'
+import { usePosted } from '../data.ts'
 import type { PlanPreview as Preview } from '../../../foresight/preview.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
 import { Edit } from './edit.ts'
@@ -39,7 +38,11 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
   const then = { ...now, ...draft }
   const isChanged = changedIn(now, then).length > 0
   const [how, setHow] = useState<How>('limit')
-  const preview = usePreview(name, isChanged ? then : undefined)
+  const preview = usePosted<Preview>(
+    `/admin/plans/${encodeURIComponent(name)}/preview`,
+    isChanged ? { ...windowLimits(then), limit: 100 } : undefined,
+    pauseMs,
+  )
   return html`
     <section class="card">
       <h2>Other limits</h2>
@@ -131,29 +134,6 @@ function isLower(now: ShownLimits, then: ShownLimits): boolean {
   return windows.every(
     ({ limit }) => (mostOf(then[limit]) ?? Infinity) <= (mostOf(now[limit]) ?? Infinity),
   )
-}
-
-function usePreview(name: string, then: ShownLimits | undefined): Loaded<Preview> {
-  const [state, setState] = useState<Omit<Loaded<Preview>, 'reload'>>(nothing)
-  useEffect(() => {
-    if (!then) return
-    const leaving = new AbortController()
-    const timer = setTimeout(() => {
-      const path = `/admin/plans/${encodeURIComponent(name)}/preview`
-      ask<Preview>('POST', path, { ...windowLimits(then), limit: 100 }, leaving.signal).then(
-        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
-        (error: unknown) => {
-          if (leaving.signal.aborted) return
-          setState({ ...nothing, error: asApiError(error) })
-        },
-      )
-    }, pauseMs)
-    return () => {
-      clearTimeout(timer)
-      leaving.abort()
-    }
-  }, [name, JSON.stringify(then)])
-  return { ...state, reload: () => undefined }
 }
 
 function saveHit(name: string, then: ShownLimits): Child {
