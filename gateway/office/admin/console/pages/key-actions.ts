@@ -47,6 +47,12 @@ export function Actions({ details, session, done }: ActionsProps) {
     ['change', mayAll && html`<${ChangeKey} details=${details} done=${done} />`],
     ['grant', limited.length > 0 && html`<${Grant} details=${details} done=${done} />`],
     [
+      'top-up',
+      mayAll &&
+        limited.some(({ prepaid }) => prepaid) &&
+        html`<${TopUp} details=${details} done=${done} />`,
+    ],
+    [
       'reset',
       act(
         'Reset the quota',
@@ -73,9 +79,10 @@ export function Actions({ details, session, done }: ActionsProps) {
   const offered = actions.filter(([, action]) => action)
   // A button whose dialog is open stays where it is.
   if (!document.querySelector('dialog[open]')) {
-    const isUsedUp = limited.some(({ used, limit }) => used >= (limit ?? Infinity))
+    const usedUp = limited.find(({ used, limit }) => used >= (limit ?? Infinity))
+    const helps = usedUp && standing.offered && (usedUp.prepaid ? 'top-up' : 'grant')
     const isNeeded = ([name]: (typeof actions)[number]): boolean =>
-      ['lift', 'enable'].includes(name) || (isUsedUp && standing.offered && name === 'grant')
+      ['lift', 'enable'].includes(name) || name === helps
     shown.current = (offered.find(isNeeded) ?? offered[0])?.[0] ?? ''
   }
   const part = (isShown: boolean): Child =>
@@ -130,6 +137,34 @@ function Ban({ details: { id, name }, done }: { details: KeyDetails; done: () =>
           <option value="7d">a week</option>
         </select>
       </label>
+      <label>Reason, for other operators <input name="note" autocomplete="off" /></label>
+    `}
+  />`
+}
+
+/** Adds points that were bought. */
+function TopUp({ details, done }: { details: KeyDetails; done: () => void }) {
+  const { id, account, test } = details
+  const whose =
+    account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
+  const submit = async (form: FormData): Promise<void> => {
+    await ask('POST', `/admin/quota/${id}/top-up`, {
+      points: Number(fieldText(form, 'points')),
+      id: fieldText(form, 'id'),
+      note: fieldText(form, 'note') || undefined,
+    })
+    done()
+  }
+  return html`<${FormDialog}
+    label="Top up"
+    consequence=${`${whose} gets points that were bought in advance. What has the same invoice counts once.`}
+    submit=${submit}
+    fields=${html`
+      <label
+        >Points
+        <input name="points" inputmode="numeric" pattern="[0-9]+" required autocomplete="off" />
+      </label>
+      <label>Invoice, or what it is for <input name="id" required autocomplete="off" /></label>
       <label>Reason, for other operators <input name="note" autocomplete="off" /></label>
     `}
   />`
