@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,13 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { PageFolder } from '../../gateway/front/http/page-files.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { caller, json } from '../support/http.ts'
 import { root } from '../support/process.ts'
+import { shownFiles } from '../support/readme.ts'
 import { atSomePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
@@ -82,9 +84,12 @@ const ways = {
   bundler: { module: 'preserve', moduleResolution: 'bundler' },
 } as const
 
+/** The folder in which the package is installed. */
+const installed = mkdtempSync(join(tmpdir(), 'package-'))
+t.teardown(() => rmSync(installed, { recursive: true }))
+
 t.test('the package works where it is installed: command, plugin and types', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'package-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = installed
   const run = (command: string, args: readonly string[], cwd = folder): string =>
     execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
@@ -211,6 +216,34 @@ t.test('the package works where it is installed: command, plugin and types', asy
     // One or two requests of this minute: a new one may have begun.
     headers: { 'x-ratelimit-remaining': /^5[89]$/ },
   })
+})
+
+t.test('a store of an app’s own is made by its page, with nothing else', (t) => {
+  const folder = installed
+  const page = 'node_modules/tollgate/gateway/front/stores/own/README.md'
+  const files = shownFiles(relative(root, join(folder, page)))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  for (const name of ['fast-check', 'pure-rand'])
+    cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), {
+      recursive: true,
+    })
+  const typeRoots = [join(root, 'node_modules/@types')]
+  const compilerOptions = {
+    ...{ strict: true, target: 'es2023', module: 'nodenext', types: ['node'], typeRoots },
+    ...{ noEmit: true, allowImportingTsExtensions: true, skipLibCheck: true },
+  }
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: Object.keys(files) }),
+  )
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  t.equal(run(tsc, '-p', folder).stdout, '', 'no mistakes by types')
+  const tested = run('--test', '--test-reporter=tap', 'store.test.ts')
+  t.match(tested.stdout, /^# fail 0$/m, tested.stdout)
+  t.match(tested.stdout, /^# pass 1\d\d$/m)
+  t.equal(run('app.ts').stdout, '200 59\n')
+  t.end()
 })
 
 t.test('links that leave the package lead to the version in its repository', async (t) => {

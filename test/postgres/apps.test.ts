@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { openStores, tollgate, type OwnStores } from '../../gateway/index.ts'
+import { tollgate } from '../../gateway/index.ts'
 import { until } from '../support/until.ts'
 import { startPostgres, timeoutMs } from './server.ts'
 import { openPostgres } from './store/open.ts'
@@ -11,8 +11,7 @@ const config = { plans: { free: { perMinute: 600, perDay: 300 } }, routes: [] }
 
 /** Starts an app whose stores are in a database. */
 async function startApp(url: string, more: object = {}): Promise<FastifyInstance> {
-  const { notices } = await inMemory
-  const stores: OwnStores = { ...openPostgres(url, { timeoutMs }), notices }
+  const stores = openPostgres(url, { timeoutMs })
   const app = Fastify()
   // Added before Tollgate, so that it runs after Tollgate has closed.
   app.addHook('onClose', () => stores.close())
@@ -22,14 +21,6 @@ async function startApp(url: string, more: object = {}): Promise<FastifyInstance
   t.teardown(() => app.close())
   return app
 }
-
-const inMemory = openStores({
-  file: ':memory:',
-  redis: undefined,
-  prefix: '',
-  timeoutMs: 1_000,
-  whenUnreachable: 'local',
-})
 
 t.test('four apps on one PostgreSQL admit exactly as many as fit', async (t) => {
   const url = await newDatabase()

@@ -8,7 +8,7 @@ import { postgresMessages } from './messages.ts'
 import { postgresQuotas } from './quotas.ts'
 
 /** Opens the six shelves in a PostgreSQL. */
-export function openPostgres(url: string, options?: DatabaseOptions): Omit<OwnStores, 'notices'> {
+export function openPostgres(url: string, options?: DatabaseOptions): OwnStores {
   const database = openDatabase(url, options)
   const hearing = { documents: postgresDocuments(database), messages: postgresMessages(database) }
   const shelves = {

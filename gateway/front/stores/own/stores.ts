@@ -7,7 +7,7 @@ import { refusalsOn } from './refusals.ts'
 
 /** Stores of an app's own. The app closes them, after Tollgate. */
 export type OwnStores = Shelves &
-  Pick<Stores, 'keys' | 'strangers' | 'notices'> &
+  Pick<Stores, 'keys' | 'strangers'> &
   Pick<Stores, 'warnings' | 'ready' | 'waitsFor' | 'close'> &
   Readonly<{ quotas: Stores['quota'] }>
 
