@@ -15,7 +15,7 @@ export function edit(world: World, edit: Edit): void {
   if (edit.kind === 'reset') book.reset(stored.state, nowMs)
   else if (edit.kind === 'month') book.setMonthFrom(edit.monthFrom, nowMs)
   else if (edit.kind === 'grant') book.grant(edit.grant, stored.state, nowMs)
-  else if (edit.kind === 'top-up') book.topUp(edit.topUp.points, nowMs)
+  else if (edit.kind === 'top-up') book.topUp(edit.topUp, nowMs)
   else if (edit.kind === 'ban') book.bans.set(edit.key, edit.untilMs)
   else book.bans.lift(edit.key, nowMs)
   world.look({ what: 'stored', book, stored, nowMs })

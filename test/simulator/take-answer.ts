@@ -29,7 +29,8 @@ export function takeAnswer(
     if (message.admission.seen) gateway.book.learn(quota, answer as Counters, times)
     return
   }
-  const { seen, bans, bannedUntilMs } = answer as Decision
+  const { seen, bans, bannedUntilMs, purse } = answer as Decision
+  if (purse) gateway.book.learnPurse(quota, purse)
   gateway.book.learn(quota, seen, times)
   const { key } = message.ask
   // Reports tell a gateway no time.

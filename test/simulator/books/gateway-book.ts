@@ -1,5 +1,6 @@
 import { shortest, windows, type Window } from '../../../shared/windows.ts'
 import { numberOf, type Counters } from '../../../gateway/front/limits/counters.ts'
+import type { Purse } from '../../../gateway/front/limits/purse.ts'
 import { countIn } from '../../../gateway/front/limits/recount.ts'
 
 type Counted = { number: number; counted: number }
@@ -8,10 +9,13 @@ type Counted = { number: number; counted: number }
 type Times = Readonly<{ askedAtMs: number; nowMs: number; lostAtMs: number }>
 type Counts = Readonly<{ generation: number; counts: Counted[]; times: Times }>
 
+type Totals = Pick<Purse, 'bought' | 'spent'>
+
 /** What a gateway has learnt from the store. */
 export class GatewayBook {
   /** By quota. */
   readonly #known = new Map<string, Counts>()
+  readonly #purses = new Map<string, Totals>()
 
   learn(quota: string, seen: Counters, times: Times): void {
     const before = this.#known.get(quota)
@@ -25,6 +29,19 @@ export class GatewayBook {
     const isNewer = !before || before.generation < seen.generation
     const merged = counts.map((count, i) => (isNewer ? count : later(before.counts[i], count)))
     this.#known.set(quota, { generation: seen.generation, counts: merged, times })
+  }
+
+  /** What a gateway has learnt of a purse: both totals only grow. */
+  learnPurse(quota: string, { bought, spent }: Purse): void {
+    const before = this.#purses.get(quota) ?? { bought: 0, spent: 0 }
+    this.#purses.set(quota, {
+      bought: Math.max(before.bought, bought),
+      spent: Math.max(before.spent, spent),
+    })
+  }
+
+  purseOf(quota: string): Totals {
+    return this.#purses.get(quota) ?? { bought: 0, spent: 0 }
   }
 
   /** The points that a window had counted by the answers to this gateway, if counters are of the same window. */

@@ -7,6 +7,7 @@ import { countIn } from '../../../gateway/front/limits/recount.ts'
 import { limitOf } from '../../../gateway/front/limits/limits.ts'
 import { takenPart, type PurseState } from '../../../gateway/front/limits/purse.ts'
 import type { Ask, Decision } from '../../../gateway/front/limits/step.ts'
+import type { NewTopUp } from '../../../gateway/front/limits/top-ups.ts'
 import type { Message } from '../messages.ts'
 import { madeDays } from '../redis/made-adjustments.ts'
 import { Bans } from './bans.ts'
@@ -32,6 +33,7 @@ export class QuotaBook {
   readonly grants = new GrantBook()
   readonly #adjustments = new Once(madeDays)
   readonly #reports = new Once()
+  readonly #topUps = new Once()
   readonly quota: string
   monthFrom = 1
   /** When room was made last: by points that came back, a reset, a grant or other limits. */
@@ -68,9 +70,10 @@ export class QuotaBook {
     this.ledger.addBought(day, cost, bought)
   }
 
-  topUp(points: number, nowMs: number): void {
+  /** One that counts again has to be one that the store may have forgotten. */
+  topUp({ id, points }: NewTopUp, nowMs: number): void {
     this.roomAtMs = nowMs
-    this.purse.topUp(points)
+    if (this.#topUps.note(id, 0) !== 'again') this.purse.topUp(points)
   }
 
   /** `present`: the counters of the store. */
@@ -168,6 +171,7 @@ export class QuotaBook {
     this.grants.takeOver(state.grants?.each ?? [])
     this.#adjustments.forget()
     this.#reports.forget()
+    this.#topUps.forget()
     this.#unsure = windows.flatMap((window) =>
       presentNumbers(window, state, nowMs).map((number) => [window, number] as const),
     )

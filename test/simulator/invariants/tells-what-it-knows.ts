@@ -1,8 +1,9 @@
 import { steadyWindows } from '../../../shared/windows.ts'
 import { countedIn, newCounters } from '../../../gateway/front/limits/counters.ts'
+import { newPurse } from '../../../gateway/front/limits/purse.ts'
 import type { Invariant } from '../moment.ts'
 
-/** A gateway asks with the largest counters that it was answered, brief ones apart, so that a store gets back what it has lost. */
+/** A gateway asks with the largest counters and totals that it was answered, brief windows apart, so that a store gets back what it has lost. */
 export const tellsWhatItKnows: Invariant = {
   name: 'a gateway tells what it knows',
   mistakeAt(moment) {
@@ -10,6 +11,9 @@ export const tellsWhatItKnows: Invariant = {
     const { gateway, quota, ask } = moment
     const seen = ask.seen ?? newCounters()
     if (gateway.book.knowsLater(quota, seen)) return 'it knows of a later generation'
+    const { bought, spent } = gateway.book.purseOf(quota)
+    const purse = ask.seen?.purse ?? newPurse()
+    if (purse.bought < bought || purse.spent < spent) return 'it knows of a fuller purse'
     for (const window of steadyWindows) {
       const known = gateway.book.knownOf(quota, seen, window)
       const counted = countedIn(seen, window)

@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts'
 import { faultsOfGateways } from './of-gateways.ts'
+import { faultsOfPurses } from './of-purses.ts'
 import { faultsOfScripts } from './of-scripts.ts'
 import { faultsOfTheStep } from './of-the-step.ts'
 
@@ -7,4 +8,5 @@ export const faults: readonly Fault[] = [
   ...faultsOfGateways,
   ...faultsOfTheStep,
   ...faultsOfScripts,
+  ...faultsOfPurses,
 ]
