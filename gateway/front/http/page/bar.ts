@@ -43,10 +43,9 @@ function useOf({ limit, remaining, used, included, beyond = 0, prepaid, reset }:
   }
   // A caller isn't told what it has used where nothing refuses it.
   const some = used ?? (limit === null ? included + beyond : limit - (remaining ?? 0))
-  const said = prepaid
-    ? `${count(included)} included, ${count(prepaid.left)} bought points left`
-    : meteredText(included, limit)
-  return { used: some, most: included, said }
+  if (!prepaid) return { used: some, most: included, said: meteredText(included, limit) }
+  const said = `${count(included)} included, ${count(prepaid.left)} bought points left`
+  return { used: some, most: limit ?? included, said }
 }
 
 /** The same for a table's cell. */

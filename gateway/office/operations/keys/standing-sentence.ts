@@ -40,7 +40,9 @@ export function standingSentence(details: KeyDetails, nowMs: number): string {
 /** The points used of those that a window includes, and those beyond. */
 function useText({ used, limit, included, beyond = 0, prepaid }: UsedWindow): string {
   if (included === undefined) return `${withCommas(used)} of ${withCommas(limit ?? 0)}`
-  const metered = beyond > 0 ? ` (${withCommas(beyond)} beyond)` : ''
-  const left = prepaid ? ` (${withCommas(prepaid.left)} bought points left)` : ''
-  return `${withCommas(used)} of ${withCommas(included)} included${metered}${left}`
+  const more = [
+    ...(beyond > 0 ? [`${withCommas(beyond)} beyond`] : []),
+    ...(prepaid ? [`${withCommas(prepaid.left)} bought points left`] : []),
+  ]
+  return `${withCommas(used)} of ${withCommas(included)} included${more.length > 0 ? ` (${more.join(', ')})` : ''}`
 }
