@@ -158,6 +158,17 @@ t.test('a gateway that lets all in takes of the purse what is there', async (t) 
   t.strictSame(await books(), [0, 0, 15, 5], 'and the rest is let in above it, uncounted')
 })
 
+t.test('… and so does each other one', async (t) => {
+  const { first, second, cutOff, reconnect, books } = await fleetWith(t, 5, 'allow')
+  t.equal(await first.admits(8), 8)
+  await second.ask(0)
+  cutOff()
+  t.equal(await first.admits(20), 20)
+  t.equal(await second.admits(20), 20)
+  await reconnect()
+  t.strictSame(await books(), [0, -5, 22, 10])
+})
+
 t.test('a gateway that lets nothing in takes nothing', async (t) => {
   const { first, cutOff, reconnect, books } = await fleetWith(t, 5, 'deny')
   t.equal(await first.admits(8), 8)
