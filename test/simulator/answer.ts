@@ -9,9 +9,13 @@ export function answerOf(world: World, message: Message, from: string): Answer {
   const { nowMs } = redis
   world.questions++
   const gateway = world.gateways.find(({ name }) => name === from)
+  // What left before writes were lost doesn't tell of the places that were.
+  const isNews = (world.askedAtMs.get(message) ?? 0) > world.lostAtMs
   if (message.kind === 'strangers') gateway?.strangerBook.hear(message.points)
   if (message.kind === 'places') {
-    for (const { quota, told } of message.reports) gateway?.places.hear(quota, told.held.keys())
+    for (const { quota, told } of isNews ? message.reports : []) {
+      gateway?.places.hear(quota, told.held.keys())
+    }
     const answer = redis.answer(message)
     world.happened?.({ what: 'message', message, answer, nowMs })
     world.trace.note(`${nowMs} ${from} tells places: ${textOfReports(message.reports)}`)
@@ -33,7 +37,7 @@ export function answerOf(world: World, message: Message, from: string): Answer {
     world.trace.note(`${nowMs} ${from} adjusts ${message.quota} by ${message.adjustment.points}`)
   } else {
     const { ask } = message
-    if (ask.place) gateway?.places.hear(message.quota, ask.place.held.keys())
+    if (ask.place && isNews) gateway?.places.hear(message.quota, ask.place.held.keys())
     if (ask.owed && book.report(ask.owed, nowMs) === 'first') {
       gateway?.untold.heardReport(message.quota, ask.owed)
     }
