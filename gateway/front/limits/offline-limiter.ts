@@ -177,7 +177,9 @@ class UnsettledUsage {
     const { seen: counters, parts, included, purse } = decision
     // It was admitted earlier: later windows that run go on.
     const nowMs = Math.max(decision.nowMs, beginningOf(this.state))
-    const admission = { counters, parts: countersByPart(parts), included, purse }
+    // The counts of before first, without which nothing says what was included. Of the purse it has a part only.
+    const seen = this.base && { ...this.base, purse: undefined }
+    const admission = { counters, parts: countersByPart(parts), seen, included, purse }
     const bought = adjust(this.state, adjustment, admission, nowMs)
     if (isReported) this.#note(reportOf(decision, adjustment, bought))
   }
