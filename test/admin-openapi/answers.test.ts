@@ -52,6 +52,7 @@ plans:
 ${optionalWindows.map(({ name, limit }) => `  ${name}: { perMinute: 9, perDay: 9, ${limit}: 1 }`).join('\n')}
   enterprise: custom
   once: { perMinute: 60, atOnce: 1 }
+  bought: { perMinute: 60, perMonth: { limit: 1, beyond: prepaid } }
   parts:
     perMinute: 90
     perDay: 900
@@ -119,6 +120,8 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   })
   await askOfPlans(t, ask, gateway)
   const earned = await bannedKey(gateway)
+  const { key: bought } = await gateway.key({ plan: 'bought' })
+  t.equal((await ask('GET', `/admin/quota/${bought.id}`)).status, 200)
   // It takes seconds; from here on, only its own callers are let in.
   const comparing = askToCompare(t, ask, gateway)
   await ask('POST', '/admin/keys', { name: 'Told', plan: 'free' })
@@ -133,7 +136,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     const { method, path } = operation
     if (isSave(operation) || path === comparison) continue
     const isRead = method === 'GET' || method === 'HEAD'
-    const id = isRead ? busy : await fresh()
+    const id = path.includes('/top-up') ? bought.id : isRead ? busy : await fresh()
     if (method === 'DELETE') await ask('PUT', `/admin/bans/${id}`, { for: '1m' })
     const examples = examplesOf(operation)
     if (examples.length === 0) {
@@ -355,8 +358,10 @@ async function askBadly(t: Test, admin: Admin): Promise<void> {
   await askOtherwise(t, admin)
 }
 
-async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
+async function askOddly(t: Test, { ask, fresh, gateway }: Admin): Promise<void> {
   const id = await fresh()
+  const { key: bought } = await gateway.key({ plan: 'bought' })
+  await ask('POST', `/admin/quota/${bought.id}/top-up`, { points: 9_000, id: 'all' })
   const parameters = new Set(operations.flatMap((each) => each.parameters))
   const known = [...parameters]
     .filter((each) => each.in === 'query')
@@ -364,7 +369,8 @@ async function askOddly(t: Test, { ask, fresh }: Admin): Promise<void> {
   for (const operation of guarded) {
     const { method, path, content } = operation
     // Others may have taken away what this one changes.
-    const own = single.includes(operation) ? await fresh() : id
+    const isOfBought = operation.path.includes('/top-up')
+    const own = isOfBought ? bought.id : single.includes(operation) ? await fresh() : id
     const asked = { ask, operation, target: targetOf(operation, own) }
     if (!bodied.includes(operation)) {
       await holdQueries(t, asked, known)

@@ -162,10 +162,10 @@ export async function askDamaged(t: Test, { ask, gateway, fresh }: Admin): Promi
     'keys',
     'quotas',
     'counts_tallies',
-    'audit',
+    'list_audit',
     'counts_timeline',
     'documents',
-    'notices',
+    'list_notices',
   ]
   for (const table of tables) other.exec(`ALTER TABLE ${table} RENAME TO lost_${table}`)
   // An embedded gateway knows of itself without its file.
