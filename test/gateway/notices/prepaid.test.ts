@@ -40,8 +40,5 @@ notices: [ ${entry(url, ', about: [key.limit_reached, quota.*]')} ]`
   await ask(17)
   await topUp(5, 'c')
   await ask(7)
-  await expect(
-    ['quota.prepaid_low month 4 20', 'quota.prepaid_low month 1 5'],
-    'by the last one',
-  )
+  await expect(['quota.prepaid_low month 4 20', 'quota.prepaid_low month 1 5'], 'by the last one')
 })
