@@ -113,6 +113,8 @@ async function askCosts(t: Test): Promise<void> {
   const { headers } = await key({ account: 'costs', limits: { perDay } })
   await call('GET', '/v1/pets', undefined, headers)
   t.match((await call('GET', '/v1/quota', undefined, headers)).text, '"beyond":1')
+  const { headers: bought } = await key({ limits: { perMonth: { limit: 1, beyond: 'prepaid' } } })
+  t.match((await call('GET', '/v1/quota', undefined, bought)).text, '"prepaid":{"left":0}')
   await app.front.flushCounts()
   t.match((await call('GET', '/v1/usage', undefined, headers)).text, '"estimated":2,"beyond":1')
 }

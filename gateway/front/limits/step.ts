@@ -120,8 +120,8 @@ export function step(state: QuotaState, ask: Ask, nowMs: number): Decision {
   if (ask.owed) settle(state, ask.owed, nowMs)
   const parts = ask.parts?.map((part) => ({ part, counters: partAt(state, part, nowMs) }))
   if (parts && ask.seen?.generation === state.generation) healParts(parts, ask.seen.parts)
-  let purse = purseOf(state, ask.prepaid, included, nowMs)
-  const present = presentLimits(limits, granted)
+  let purse = ask.prepaid && purseOf(state, ask.prepaid, included, nowMs)
+  const present = granted ? raised(limits, granted) : limits
   const most = purse ? withPurse(present, purse, usedIn(state, purse.window)) : present
   const full = needed > 0 ? longestFull(state, parts, needed, most) : undefined
   let rooms = ask.place && roomsFor(state, partsWithPlaces(limits, ask.parts), ask.place, nowMs)
@@ -169,26 +169,21 @@ export function limitsIn(
   { granted, purse, used }: Pick<Decision, 'granted' | 'purse' | 'used'>,
   limits: Limits,
 ): Limits {
-  const present = presentLimits(limits, granted)
+  const present = granted ? raised(limits, granted) : limits
   return purse ? withPurse(present, purse, used[purse.window.index] ?? 0) : present
-}
-
-function presentLimits(limits: Limits, granted: Granted | undefined): Limits {
-  return granted ? raised(limits, granted) : limits
 }
 
 function withPurse(limits: Limits, purse: PurseState, used: number): Limits {
   return { ...limits, [purse.window.limit]: limitWith(purse, used) }
 }
 
-/** The purse of a question; `undefined` if it has no prepaid window. */
+/** The purse of a question. */
 function purseOf(
   state: QuotaState,
-  window: Window | undefined,
+  window: Window,
   included: Included | undefined,
   nowMs: number,
-): PurseState | undefined {
-  if (!window) return undefined
+): PurseState {
   return purseState(state, partAt(state, purseTaken, nowMs), window, included)
 }
 
