@@ -33,8 +33,10 @@ export const topUpQuota = operation({
     return desks().quotas.topUp(key, { id, points: signed, note })
   },
   text: ({ points, left, again, id }) => {
-    const done = again ? `${id} was done before: ` : ''
-    const what = points < 0 ? `took ${withCommas(-points)}` : `added ${withCommas(points)}`
-    return `${done}${what} bought points; ${withCommas(left)} ${again ? 'were' : 'are'} left.`
+    const [verb, many] = points < 0 ? ['took', -points] : ['added', points]
+    const what = `${verb} ${withCommas(many)} bought points`
+    return again
+      ? `${id} was done before: it ${what}, and ${withCommas(left)} were left.`
+      : `It ${what}; ${withCommas(left)} are left.`
   },
 })
