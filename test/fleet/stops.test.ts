@@ -91,6 +91,9 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     'quota show': () => ask('GET', `/admin/quota/${other}`),
     'quota reset': () => ask('POST', `/admin/quota/${other}/reset`, {}),
     'quota grant': () => ask('POST', `/admin/quota/${other}/grant`, { perDay: 9 }),
+    'quota top-up': () =>
+      ask('POST', `/admin/quota/${other}/top-up`, { points: 1, id: `number-${++number}` }),
+    'quota top-ups': () => ask('GET', `/admin/quota/${other}/top-ups`),
     'quota month': () => ask('POST', `/admin/quota/${other}/month`, { monthFrom: 15 }),
     'usage export': () => ask('GET', '/admin/ledger?by=route&from=2020-01-01'),
     usage: () => ask('GET', '/admin/usage?days=90'),
@@ -149,6 +152,8 @@ t.test('no operation holds callers up', async (t) => {
     preload: probe,
   })
   const refused = (await fetch(`${url}/r1/1`)).headers.get('x-request-id') ?? ''
+  const limits = { perMonth: { limit: 9, beyond: 'prepaid' } }
+  t.equal((await ask('PATCH', `/admin/keys/${ids[1]}`, { limits })).status, 200)
   const asks = asksOf(ask, { ids, refused, next, file })
 
   for (const [what, act] of Object.entries(asks)) {

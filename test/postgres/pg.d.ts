@@ -30,6 +30,7 @@ declare module 'pg' {
     query(text: string, values?: readonly unknown[]): Promise<Result>
     end(): Promise<void>
     on(event: 'error', heard: (error: Error) => void): this
+    on(event: 'connect', made: (client: Client) => void): this
   }
 
   export type { Asked, Row }

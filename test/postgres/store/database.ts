@@ -62,6 +62,8 @@ export function openDatabase(
     ...{ connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs },
   })
   pool.on('error', () => undefined)
+  // Also of one that is in use: its question fails, or the next one.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   let made: Promise<unknown> | undefined
   const prepared = async (): Promise<void> => {
     made ??= pool.query(makeTables)
