@@ -491,7 +491,7 @@ export const others: Readonly<Record<string, string>> = {
     shared/pretty.ts shared/sqlite.ts`,
   'ids, by one kind of characters from the first on': `${http}/request-ids.ts ${front}/keys/tickets.ts`,
   'one word, at the beginning': `${forwarding}/forwarded-request.ts`,
-  'what stores hold': `${front}/fleet/shared-fleet.ts ${front}/swaps/store.ts ${front}/keys/last-use-store.ts ${front}/limits/past-points.ts`,
+  'what stores hold': `${front}/fleet/shared-fleet.ts ${front}/swaps/store.ts ${front}/keys/last-use-store.ts ${front}/limits/past-points.ts ${front}/limits/purse.ts`,
   'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts
     gateway/office/admin/named-operator.ts`,
 }
