@@ -8,7 +8,7 @@ export type Contract<Views> = Readonly<{
   open: () => Promise<Views>
 }>
 
-/** What a store promises, each by a test of its own. */
+/** The promises of a store, each by a test of its own. */
 export type Promises<Views> = Readonly<Record<string, (views: Views) => Promise<void>>>
 
 /** Declares a test for each promise, with a store of its own. */
@@ -45,7 +45,7 @@ export function match(found: unknown, wanted: unknown, message?: string): void {
   assert.deepEqual(partOf(found, wanted), wanted, message)
 }
 
-/** What of a value is compared; a text that fits counts as its pattern. */
+/** The part of a value that is compared; a text that fits counts as its pattern. */
 function partOf(found: unknown, wanted: unknown): unknown {
   if (wanted instanceof RegExp) {
     return typeof found === 'string' && wanted.test(found) ? wanted : found

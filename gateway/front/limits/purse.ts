@@ -164,7 +164,7 @@ export function settlePurse(state: Holder, report: Counters, taken: Counters): v
   noteBeyondPoints(state, report, usedIn(taken, dayWindow))
 }
 
-/** What one of some gateways may take of a purse by itself, and the included points that it may. */
+/** The purse of which one of some gateways may take by itself: its part of what is left, rounded up. */
 export function shareOfPurse(purse: Readonly<Purse>, gateways: number): Purse {
   const left = leftIn(purse)
   return { ...purse, bought: purse.spent + (left > 0 ? Math.ceil(left / gateways) : left) }

@@ -3,6 +3,7 @@ import type { Fault } from './fault.ts'
 const quotas = 'gateway/front/limits/quotas.ts'
 const adjustments = 'gateway/front/limits/adjustments.ts'
 const offline = 'gateway/front/limits/offline-limiter.ts'
+const unsettled = 'gateway/front/limits/unsettled-usage.ts'
 const lastSeen = 'gateway/front/limits/last-seen.ts'
 const cached = 'gateway/front/limits/cached-refusals.ts'
 const ownPlaces = 'gateway/front/limits/own-places.ts'
@@ -73,28 +74,28 @@ export const faultsOfGateways: readonly Fault[] = [
   },
   {
     name: 'a repeated report has another number',
-    file: offline,
+    file: unsettled,
     find: 'if (isAcknowledged) this.#report = undefined',
     replace:
       'if (isAcknowledged) this.#report = undefined\n    else if (this.#report) this.#report = { ...this.#report, number: ++this.#reporter.reports }',
   },
   {
     name: 'one report is of plans that include different points',
-    file: offline,
+    file: unsettled,
     find: 'return windows.every((window) => limitOf(included, window) === limitOf(others, window))',
     replace: 'return included !== undefined && others !== undefined',
     undoes: '769317ea',
   },
   {
     name: 'an adjustment turns a gateway’s clock back',
-    file: offline,
+    file: unsettled,
     find: 'Math.max(decision.nowMs, beginningOf(this.state))',
     replace: 'Math.min(decision.nowMs, Math.max(decision.nowMs, beginningOf(this.state)))',
     undoes: 'f6a4302c',
   },
   {
     name: 'what is left changes while a gateway decides alone',
-    file: offline,
+    file: unsettled,
     find: 'this.base = base && {\n      ...copyOf(base),\n      bannedUntilMs: base.bannedUntilMs,\n      parts: copiesOf(base.parts),\n      purse: base.purse && { ...base.purse },\n    }',
     replace: 'this.base = base',
   },
@@ -106,7 +107,7 @@ export const faultsOfGateways: readonly Fault[] = [
   },
   {
     name: 'two questions carry one report',
-    file: offline,
+    file: unsettled,
     find: 'if (this.#isReporting) return undefined\n',
     replace: '',
   },

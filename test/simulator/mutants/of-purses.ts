@@ -2,6 +2,7 @@ import type { Fault } from './fault.ts'
 
 const purse = 'gateway/front/limits/purse.ts'
 const offline = 'gateway/front/limits/offline-limiter.ts'
+const unsettled = 'gateway/front/limits/unsettled-usage.ts'
 const scripts = 'gateway/front/stores/redis'
 
 /** Faults of points that were bought in advance. */
@@ -41,7 +42,7 @@ export const faultsOfPurses: readonly Fault[] = [
   },
   {
     name: 'a report tells no bought points',
-    file: offline,
+    file: unsettled,
     find: '  if (purse) ofParts.set(takenPart,',
     replace: '  if (purse && bought < 0) ofParts.set(takenPart,',
   },
