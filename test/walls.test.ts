@@ -185,7 +185,7 @@ t.test('what costs a start much comes by the one file that knows how', (t) => {
   t.end()
 })
 
-t.test('help, version, completion and wrong commands load no package', (t) => {
+t.test('help, version and wrong commands load no package', (t) => {
   const loaded = new Set([join('gateway', 'office', 'cli', 'main.ts')])
   for (const file of loaded) {
     if (!files.includes(file)) continue

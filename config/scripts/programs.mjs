@@ -38,9 +38,6 @@ const programs = {
   },
   postgres: ofPostgres('postgres'),
   initdb: ofPostgres('initdb'),
-  // An unpacked shell doesn't find its own functions: `UNPACKED` in its environment says where they are.
-  zsh: { packages: ['zsh', 'zsh-common'], file: 'bin/zsh' },
-  fish: { packages: ['fish', 'fish-common', 'libpcre2-32-0'], file: 'usr/bin/fish' },
   // Its packages have the version in their names. It finds its own sources beside its file.
   go: { packages: ['golang-go'], withDependencies: true, file: 'usr/lib/go/bin/go' },
 }
@@ -91,7 +88,7 @@ async function foundOrFetched(name) {
   const binary = join(target, name)
   if (!existsSync(binary)) symlinkSync(file, binary)
   const wrapper = join(root, '.cache', folder, name)
-  const environment = `UNPACKED='${target}' LD_LIBRARY_PATH='${librariesOf(target).join(':')}'`
+  const environment = `LD_LIBRARY_PATH='${librariesOf(target).join(':')}'`
   writeFileSync(wrapper, `#!/bin/sh\n${environment} exec '${binary}' "$@"\n`)
   chmodSync(wrapper, 0o755)
   return wrapper

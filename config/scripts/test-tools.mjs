@@ -27,7 +27,7 @@ export async function findTestTools() {
   // Chromium takes longest.
   const chromium = findChromium()
   process.env.LIBFAKETIME = await findFaketime()
-  const names = ['nginx', 'caddy', 'haproxy', 'zsh', 'fish', 'promtool', 'prometheus', 'go']
+  const names = ['nginx', 'caddy', 'haproxy', 'promtool', 'prometheus', 'go']
   for (const name of [...names, 'postgres', 'initdb']) {
     process.env[variableOf(name)] = await findProgram(name)
   }

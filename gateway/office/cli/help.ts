@@ -1,6 +1,6 @@
 import type { Operation } from '../operations/operation.ts'
 import { aligned } from '../operations/table.ts'
-import { examples } from './examples.ts'
+import { examplesOf } from './examples.ts'
 import { argumentWords, optionsOf, type Option } from './options.ts'
 
 /** The most columns of the help of one command. */
@@ -20,7 +20,6 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Any gateway, from outside', 'prove'],
   ['Configuration', 'config'],
   ['Stores', 'store'],
-  ['This terminal', 'completion'],
 ]
 
 /** The list of some commands, one line each; that of all has headings. */
@@ -68,7 +67,9 @@ export function explain(command: Operation): string {
     `${summary}\n\nUsage: ${['tollgate', name, ...args].join(' ')} [OPTIONS]\n\n` +
     paragraphs(details) +
     `${args.some((arg) => /KEY/.test(arg)) ? `${ofKey}\n\n` : ''}${lines.join('\n')}\n\n` +
-    `Examples:\n${(examples[name] ?? []).map((each) => `  ${each}\n`).join('')}`
+    `Examples:\n${examplesOf(name)
+      .map((each) => `  ${each}\n`)
+      .join('')}`
   )
 }
 

@@ -11,8 +11,6 @@ export type Option = Readonly<{
   mayBeEmpty?: boolean
   /** Whether its value may be left out: then this text is read, if the next word can't be one. */
   bare?: Readonly<{ text: string; isValue: (word: string) => boolean }> | undefined
-  /** All values that it may have, where they are few. */
-  words?: readonly string[] | undefined
   /** The rule for its value, in words. */
   expected?: string | undefined
   /** The value that it has if it is left out, as help shows it. */
@@ -27,8 +25,6 @@ export type Argument = Readonly<{
   word: string
   help: string
   isRequired: boolean
-  /** All values that it may have, where they are few. */
-  words?: readonly string[] | undefined
 }>
 
 /** The options that every command has. */
@@ -74,12 +70,11 @@ export function argumentsOf({ parameters }: Operation): readonly Argument[] {
       const help = 'the file to read'
       return [{ name, word: 'FILE', help, isRequired: !parameter.isConfig }]
     }
-    const { isArgument = false, isRequired = false, value: word = '', help, kind } = parameter
+    const { isArgument = false, isRequired = false, value: word = '', help } = parameter
     if (!isArgument) return []
-    const { words } = kind
     // A secret that isn't given is asked for.
     const isNeeded = isRequired && !parameter.isSecret
-    return [{ name, word, help, isRequired: isNeeded, words }]
+    return [{ name, word, help, isRequired: isNeeded }]
   })
 }
 
@@ -128,7 +123,6 @@ function optionOf(parameter: Parameter): Option {
     help,
     many,
     mayBeEmpty: parameter.nullWord?.word === '',
-    words: kind.words,
     expected: isPlain ? undefined : expectedOf(parameter),
     defaultText: defaultText,
     bare:

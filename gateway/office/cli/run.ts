@@ -3,13 +3,11 @@ import { withSecrets } from '../../../shared/secret-files.ts'
 import { portOf } from '../../../shared/units.ts'
 import type { AdminAddress } from '../../front/config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { configFile } from '../config/file-text.ts'
 import { refusalsOf, type FoundRefusals } from '../explain/refusals-of.ts'
 import { storedRefusals } from '../explain/stored-refusals.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { operations } from '../operations/all.ts'
-import type { Shell } from '../operations/shells.ts'
 import type { RunningConfig } from '../operations/config/running.ts'
 import type { CommandContext, Endpoint } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
@@ -63,15 +61,13 @@ async function runCommand(
   }
   if (operation.where === 'terminal') {
     const values = givenFrom(operation, input, nothing)
-    const planNames = () => plansIn(textOf(input, 'config') ?? configFile(environment), environment)
     const agree = async (plan: string, isAgreed: boolean): Promise<void> => {
       if (isAgreed) surroundings.warn(plan)
       else if (!(await surroundings.confirm(plan)))
         throw new WrongInput(`${plan} Confirm with --yes; nothing was sent`)
     }
     const proveKey = environment['TOLLGATE_PROVE_KEY']
-    const terminal = { completionOf, planNames, agree, proveKey }
-    return tellOf(await operation.say(values, terminal), input, stdout)
+    return tellOf(await operation.say(values, { agree, proveKey }), input, stdout)
   }
   const configuration = await configurationFor(operation, input, surroundings)
   const values = givenFrom(operation, input, configuration)
@@ -185,12 +181,6 @@ function tellOf({ json, text, error, isRefused }: Said, { values }: Input, stdou
 /** A command of the terminal has no configuration. */
 const nothing = { name: '', read: () => '' }
 
-/** Loads what it takes only when it is asked for. */
-async function completionOf(shell: Shell): Promise<string> {
-  const { scriptFor } = await import('./completion/script.ts')
-  return scriptFor(shell, operations)
-}
-
 type AskOf = (
   address: AdminAddress,
   endpoint: Endpoint,
@@ -199,20 +189,6 @@ type AskOf = (
 
 const withoutStore =
   'this command needs the store, and its place can’t be read here: correct the file, or set its variables'
-
-/** The plans of a configuration, for a shell, which tells nobody of mistakes. */
-async function plansIn(
-  file: string,
-  environment: Surroundings['environment'],
-): Promise<readonly string[]> {
-  const { readConfig } = await import('../config/load.ts')
-  try {
-    return [...readConfig(file, environment, 'command').config.plans.keys()]
-  } catch (error) {
-    if (error instanceof ConfigError) return []
-    throw error
-  }
-}
 
 const withoutToken = 'Without ADMIN_TOKEN, the command asks both backends by itself.'
 

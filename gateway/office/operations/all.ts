@@ -1,4 +1,3 @@
-import { completion } from './completion.ts'
 import { liftBan } from './bans/lift.ts'
 import { listBans } from './bans/list.ts'
 import { setBan } from './bans/set.ts'
@@ -121,5 +120,4 @@ export const operations: readonly Operation[] = [
   loadStore,
   copyToStore,
   backupStore,
-  completion,
 ]

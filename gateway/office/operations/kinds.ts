@@ -28,8 +28,6 @@ export type Kind<Value> = Readonly<{
   schema: AnySchema
   /** Reads a member that fits the schema; by default, as `read` reads its text. */
   fromJson?: (json: unknown) => Value | undefined
-  /** All texts that it reads, where they are few: shells offer them. */
-  words?: readonly string[]
 }>
 
 /** Any text. */
@@ -227,7 +225,7 @@ export function ofText<Value>(
 export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
   const last = words.at(-1)
   const expected = words.length > 1 ? `${words.slice(0, -1).join(', ')} or ${last}` : `${last}`
-  return { ...ofText(expected, (text) => words.find((word) => word === text)), words }
+  return ofText(expected, (text) => words.find((word) => word === text))
 }
 
 function wholeNumber(minimum: number, maximum: number): Kind<number> {

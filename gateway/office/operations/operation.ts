@@ -1,4 +1,3 @@
-import type { Shell } from './shells.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Environment } from '../config/variables.ts'
 import type { CommandContext, Context, Endpoint, GatewayContext } from './context.ts'
@@ -150,9 +149,6 @@ type OfCommandLine = Untyped<CommandContext> &
 
 /** The knowledge of a command that needs neither a configuration nor a store. */
 export type Terminal = Readonly<{
-  completionOf: (shell: Shell) => Promise<string>
-  /** The plans of the configuration; none if it can't be read. */
-  planNames: () => Promise<readonly string[]>
   /** The key of TOLLGATE_PROVE_KEY. */
   proveKey: string | undefined
   /** Says what will be done, and throws unless the user agrees, or has agreed before. */

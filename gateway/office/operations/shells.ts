@@ -1,4 +1,0 @@
-/** The shells that complete commands. */
-export const shells = ['bash', 'zsh', 'fish'] as const
-
-export type Shell = (typeof shells)[number]
