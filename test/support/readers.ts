@@ -24,7 +24,7 @@ import { keysFrom } from '../../gateway/front/jwt/key-set.ts'
 import { isSubject, nameOf } from '../../gateway/front/keys/outsider.ts'
 import { isWellFormed, tokenName } from '../../gateway/front/keys/token.ts'
 import { isWellFormed as isWellFormedCost } from '../../gateway/front/limits/answer-cost.ts'
-import { cookiesIn } from '../../gateway/office/admin/browser-origin.ts'
+import { cookiesIn } from '../../gateway/office/admin/browser.ts'
 import { readSecret } from '../../gateway/office/admin/given.ts'
 import { pageScreen } from '../../gateway/office/admin/hosts.ts'
 import { Sessions } from '../../gateway/office/admin/session.ts'
@@ -445,7 +445,7 @@ export const readers: readonly Reader[] = [
   // The admin address, before anybody is known.
   reader(
     'cookies of the console',
-    'gateway/office/admin/browser-origin.ts',
+    'gateway/office/admin/browser.ts',
     ofHeaders,
     'a=bbbbbbbb; ',
     (text) => sessions.find(cookiesIn(text, visit), 'x'),
@@ -493,5 +493,5 @@ export const others: Readonly<Record<string, string>> = {
   'one word, at the beginning': `${forwarding}/forwarded-request.ts`,
   'what stores hold': `${front}/fleet/shared-fleet.ts ${front}/swaps/store.ts ${front}/keys/last-use-store.ts ${front}/limits/past-points.ts ${front}/limits/purse.ts`,
   'a few characters, after a look at their number': `${front}/counts/kept-refusal.ts ${front}/portal/usage.ts shared/int64.ts
-    gateway/office/admin/named-operator.ts`,
+    gateway/office/admin/browser.ts`,
 }

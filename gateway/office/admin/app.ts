@@ -14,16 +14,15 @@ import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
 import { hostScreen } from './hosts.ts'
 import { jsonTypes, takeTexts } from './body.ts'
+import { Browsers } from './browser.ts'
 import { addConsole } from './console.ts'
-import { namedOperator } from './named-operator.ts'
-import { sessionFinder } from './session-finder.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { EventStreams } from './events.ts'
 import { addOperations } from './operations.ts'
 import { requireKnownQueries } from './query.ts'
 import { Sessions } from './session.ts'
 import type { AdminSecrets } from './token.ts'
-import { Guesses } from './guesses.ts'
+import { guesses } from './sign-in.ts'
 import { requireToken } from './require-token.ts'
 
 /** The path below which requests are asked for by their ids. */
@@ -85,18 +84,17 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
   app.addHook('onClose', () => thread?.close())
   app.decorateRequest('admin', null)
   const sessions = new Sessions(() => secrets.tokens, clock)
-  const namedBy = namedOperator(() => gateway.config)
-  addConsole(app, { gateway, secrets, namedBy, sessions, clock })
+  const browsers = new Browsers(() => gateway.config, sessions)
+  addConsole(app, { gateway, secrets, browsers, sessions, clock })
 
-  const sessionOf = sessionFinder({ sessions, config: () => gateway.config, clock })
-  const guesses = new Guesses({
+  const refuseGuess = guesses({
     at: 'admin',
     clock,
     store: gateway.front.stores.strangers,
     limits: () => gateway.config.strangers,
   })
   void app.register((guarded, _options, done) => {
-    requireToken(guarded, secrets, guesses, namedBy, sessionOf)
+    requireToken(guarded, secrets, refuseGuess, browsers)
     requireKnownQueries(guarded)
     takeTexts(guarded, jsonTypes)
     const streams = new EventStreams(guarded, { isStopping: options.isStopping, clock })

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../../shared/clock.ts'
 import { Refusal } from '../../../shared/refusal.ts'
@@ -6,21 +6,14 @@ import { Type } from '../../../shared/schema.ts'
 import { PageFile, PageFolder, pageHeaders } from '../../front/http/page-files.ts'
 import type { OperatedGateway } from '../office.ts'
 import { jsonTypes, takeTexts } from './body.ts'
-import {
-  sessionFinder,
-  privately,
-  type RequestSession,
-  type SessionFinderOptions,
-} from './session-finder.ts'
+import { browserOriginOf, originFault, privately, sessionCookie, type Browsers } from './browser.ts'
 import { readSecret } from './given.ts'
 import { pageScreen } from './hosts.ts'
 import { requireKnownQueries } from './query.ts'
 import { closed, missing } from './refusals.ts'
-import type { FindNamed } from './named-operator.ts'
-import { longestMs, sessionView, type Sessions } from './session.ts'
+import { sessionView, type Sessions } from './session.ts'
 import { SignIns } from './sign-in.ts'
 import type { AdminSecrets } from './token.ts'
-import { originFault, setCookie, browserOriginOf } from './browser-origin.ts'
 
 const folder = fileURLToPath(new URL('./console', import.meta.url))
 
@@ -34,51 +27,50 @@ const closedPage = 'no-token.html'
 export type ConsoleOptions = Readonly<{
   gateway: OperatedGateway
   secrets: AdminSecrets
-  /** Finds the operator whom a trusted proxy names. */
-  namedBy: FindNamed
+  browsers: Browsers
   sessions: Sessions
   clock: Clock
 }>
 
 /** Adds the console: its page, its files and its session. */
 export function addConsole(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway } = options
-  const hostFault = pageScreen(gateway.config.admin)
+  const hostFault = pageScreen(options.gateway.config.admin)
   void app.register((inner, _options, done) => {
     // In this scope and not by the path as it came: the router also finds a path with needless escapes.
     inner.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw)))
-    void inner.register((page, _options, done) => {
-      page.addHook('onRequest', (_request, reply, done) => {
-        void reply.headers(pageHeaders)
-        done()
-      })
-      page.get('/console', (_request, reply) => reply.redirect('/console/', 308))
-      addFiles(page, options)
-      done()
-    })
-    void inner.register((session, _options, done) => {
-      addSession(session, options)
-      done()
-    })
+    void inner.register(addFiles, options)
+    void inner.register(addSession, options)
     done()
   })
 }
 
 /** Adds a route for each file, so that no path can lead to another. */
-function addFiles(app: FastifyInstance, { gateway, secrets, namedBy }: ConsoleOptions): void {
+const addFiles: FastifyPluginCallback<ConsoleOptions> = (
+  app,
+  { gateway, secrets, browsers },
+  done,
+) => {
+  app.addHook('onRequest', (_request, reply, done) => {
+    void reply.headers(pageHeaders)
+    done()
+  })
+  app.get('/console', (_request, reply) => reply.redirect('/console/', 308))
   pages ??= new PageFolder(folder)
   const [usual, closed] = [pages.page(usualPage), pages.page(closedPage)]
-  if (!usual || !closed) return
+  if (!usual || !closed) return done()
   // It asks for no token.
   const named = new PageFile(usualPage, async () =>
     Buffer.from((await usual.bytes()).toString().replace('<body>', '<body data-named>')),
   )
-  const pageFor = ({ raw }: FastifyRequest): PageFile =>
-    namedBy(raw) ? named : secrets.tokens.length > 0 || gateway.config.admin.trust ? usual : closed
+  const pageFor = ({ raw }: FastifyRequest): PageFile => {
+    if (browsers.named(raw)) return named
+    return secrets.tokens.length > 0 || gateway.config.admin.trust ? usual : closed
+  }
   app.get('/console/', (request, reply) => pageFor(request).answer(request, reply))
   for (const [path, file] of pages.files) {
     app.get(`/console/${path}`, (request, reply) => file.answer(request, reply))
   }
+  done()
 }
 
 const signInBody = Type.Object(
@@ -86,53 +78,41 @@ const signInBody = Type.Object(
   { additionalProperties: false, expected: 'an object with "token"' },
 )
 
-function addSession(app: FastifyInstance, options: ConsoleOptions): void {
-  const { gateway, secrets, namedBy, sessions, clock } = options
+const addSession: FastifyPluginCallback<ConsoleOptions> = (app, options, done) => {
+  const { gateway, secrets, browsers, sessions, clock } = options
   const url = '/console/session'
-  const config: SessionFinderOptions['config'] = () => gateway.config
-  const entryOf = sessionFinder({ sessions, config, clock })
   const { audit, strangers } = gateway.front.stores
   const signIns = new SignIns({ secrets, sessions, audit, log: app.log, clock, strangers })
-  app.addHook('onRequest', ({ raw }, reply, done) => {
+  const visitOf = ({ raw }: FastifyRequest) => browserOriginOf(raw, gateway.config.trustedProxies)
+  app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(privately)
     if (secrets.tokens.length === 0 && !gateway.config.admin.trust) return done(closed())
-    done(originFault(raw, browserOriginOf(raw, gateway.config.trustedProxies)))
+    done(originFault(request.raw, visitOf(request)))
   })
   requireKnownQueries(app)
   takeTexts(app, jsonTypes)
 
   app.post(url, { bodyLimit: 16_384 }, (request, reply) => {
     const { token } = readSecret(request.body, signInBody) as { token: string }
-    const visit = browserOriginOf(request.raw, gateway.config.trustedProxies)
+    const visit = visitOf(request)
     const { session, cookie, secret } = signIns.begin(token, visit.address)
     request.admin = session
-    void reply.header('set-cookie', setCookie(visit, cookie, longestMs))
+    void reply.header('set-cookie', sessionCookie(visit, cookie, session))
     return reply.code(201).send({ secret, ...sessionView(session) })
   })
 
   app.get(url, (request, reply) => {
-    const named = namedBy(request.raw)
-    if (named instanceof Refusal) throw named
-    if (named) {
-      request.admin = named
-      return reply.send(sessionView(named))
-    }
-    const { session, headers } = entered(entryOf(request.raw))
-    request.admin = session
-    return reply.headers(headers).send(sessionView(session))
+    const found = browsers.named(request.raw) ?? browsers.signedIn(request.raw) ?? missing()
+    if (found instanceof Refusal) throw found
+    request.admin = found.operator
+    return reply.headers(found.headers).send(sessionView(found.operator))
   })
 
-  app.delete(url, ({ raw }, reply) => {
-    const visit = browserOriginOf(raw, gateway.config.trustedProxies)
-    return reply
-      .header('set-cookie', setCookie(visit, '', 0))
+  app.delete(url, (request, reply) =>
+    reply
+      .header('set-cookie', sessionCookie(visitOf(request)))
       .code(204)
-      .send()
-  })
-}
-
-function entered(entry: RequestSession | Refusal | undefined): RequestSession {
-  if (entry === undefined) throw missing()
-  if (entry instanceof Refusal) throw entry
-  return entry
+      .send(),
+  )
+  done()
 }

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Refusal } from '../../../shared/refusal.ts'
 import { allows, type Role } from '../../../shared/role.ts'
-import { privately, type sessionFinder } from './session-finder.ts'
-import type { Guesses } from './guesses.ts'
-import type { FindNamed } from './named-operator.ts'
+import type { Browsers, Found } from './browser.ts'
 import { closed, invalid, missing } from './refusals.ts'
+import type { RefuseGuess } from './sign-in.ts'
 import { holderOf, type AdminSecrets, type Operator } from './token.ts'
 
 declare module 'fastify' {
@@ -21,35 +20,29 @@ declare module 'fastify' {
 export function requireToken(
   app: FastifyInstance,
   secrets: AdminSecrets,
-  guesses: Guesses,
-  namedBy: FindNamed,
-  sessionOf: ReturnType<typeof sessionFinder>,
+  refuseGuess: RefuseGuess,
+  browsers: Browsers,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { tokens } = secrets
-    const { authorization } = request.headers
+    const { headers, raw } = request
+    const { authorization } = headers
+    const enter = (found: Found): void => {
+      request.admin = found.operator
+      void reply.headers(found.headers)
+      done()
+    }
     const holder = holderOf(authorization, tokens)
-    if (holder !== undefined) {
-      request.admin = holder
-      return done()
-    }
-    const named = namedBy(request.raw)
+    if (holder) return enter({ operator: holder, headers: {} })
+    const named = browsers.named(raw)
     if (named instanceof Refusal) return done(named)
-    if (named) {
-      request.admin = named
-      void reply.headers(privately)
-      return done()
-    }
+    if (named) return enter(named)
     if (tokens.length === 0) return done(closed())
-    const entry = authorization === undefined ? sessionOf(request.raw) : undefined
-    if (entry && !(entry instanceof Refusal)) {
-      request.admin = entry.session
-      void reply.headers(entry.headers)
-      return done()
-    }
-    if (entry && entry.status !== 401) return done(entry)
-    const why = (): Refusal => entry ?? (authorization === undefined ? missing() : invalid())
-    done(guesses.refuse(request.raw.socket.remoteAddress, why))
+    const found = authorization === undefined ? browsers.signedIn(raw) : undefined
+    if (found && !(found instanceof Refusal)) return enter(found)
+    if (found && found.status !== 401) return done(found)
+    const why = (): Refusal => found ?? (authorization === undefined ? missing() : invalid())
+    done(refuseGuess(raw.socket.remoteAddress, why))
   })
 }
 
@@ -64,11 +57,7 @@ export function roleScreen(needed: Role): onRequestHookHandler {
   return (request, _reply, done) => {
     const { name, role } = operatorOf(request)
     if (allows(role, needed)) return done()
-    done(
-      new Refusal(
-        'forbidden',
-        `This needs the role ${needed === 'all' ? 'all (a token without a role)' : needed}; ${name} has the role ${role}.`,
-      ),
-    )
+    const least = needed === 'all' ? 'all (a token without a role)' : needed
+    done(new Refusal('forbidden', `This needs the role ${least}; ${name} has the role ${role}.`))
   }
 }

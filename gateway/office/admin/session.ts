@@ -11,7 +11,7 @@ export type Session = Readonly<Operator & { id: string; endsAtMs: number; seenAt
 export type Begun = Readonly<{ session: Session; cookie: string; secret: string }>
 
 /** How long a session lasts at most. */
-export const longestMs = 12 * 3_600_000
+const longestMs = 12 * 3_600_000
 
 /** How long it lasts without a request. */
 const idleMs = 3_600_000

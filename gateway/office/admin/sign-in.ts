@@ -1,13 +1,16 @@
 import type { Clock } from '../../../shared/clock.ts'
 import type { Log } from '../../../shared/log.ts'
+import type { Refusal } from '../../../shared/refusal.ts'
 import { byLimit, shortest } from '../../../shared/windows.ts'
-import { noterFor } from '../../front/records/audit.ts'
+import { plainAddress } from '../../front/http/address.ts'
+import type { Limits } from '../../front/limits/limits.ts'
 import type { StrangerStore } from '../../front/limits/stranger-store.ts'
+import { Strangers } from '../../front/limits/strangers.ts'
+import { noterFor } from '../../front/records/audit.ts'
 import type { AuditStore, Change } from '../../front/records/audit-store.ts'
 import { invalid } from './refusals.ts'
 import type { Begun, Sessions } from './session.ts'
 import { placeOf, type AdminSecrets } from './token.ts'
-import { Guesses } from './guesses.ts'
 
 /** Wrong tokens of one address: 5 a minute. */
 const guessLimits = byLimit((window) => (window === shortest ? 5 : Infinity))
@@ -29,14 +32,14 @@ export type SignInOptions = Readonly<{
 /** Signs operators in by their tokens, and notes it in the audit, as it does wrong tokens. */
 export class SignIns {
   readonly #options: SignInOptions
-  readonly #guesses: Guesses
-  readonly #lines: LineBudget
+  readonly #refuse: RefuseGuess
+  readonly #takeLine: () => number | undefined
 
   constructor(options: SignInOptions) {
     this.#options = options
     const { clock, strangers: store } = options
-    this.#guesses = new Guesses({ at: 'console', limits: () => guessLimits, clock, store })
-    this.#lines = new LineBudget(options.clock)
+    this.#refuse = guesses({ at: 'console', limits: () => guessLimits, clock, store })
+    this.#takeLine = lineBudget(clock)
   }
 
   /**
@@ -48,7 +51,7 @@ export class SignIns {
     const { secrets, sessions } = this.#options
     const tokenIndex = placeOf(token, secrets.tokens)
     if (tokenIndex === undefined) {
-      const refusal = this.#guesses.refuse(address, invalid)
+      const refusal = this.#refuse(address, invalid)
       if (refusal.status === 401) this.#noteGuess(address)
       throw refusal
     }
@@ -59,12 +62,10 @@ export class SignIns {
   }
 
   #noteGuess(address: string): void {
-    const droppedLines = this.#lines.take()
+    const droppedLines = this.#takeLine()
     if (droppedLines === undefined) return
-    this.#note('gateway', 'console.refused', {
-      address,
-      ...(droppedLines > 0 ? { droppedLines } : {}),
-    })
+    const dropped = droppedLines > 0 ? { droppedLines } : {}
+    this.#note('gateway', 'console.refused', { address, ...dropped })
   }
 
   #note(by: string, what: string, after: Change['after']): void {
@@ -76,28 +77,41 @@ export class SignIns {
   }
 }
 
-/** Bounds lines by the hour. */
-class LineBudget {
-  readonly #clock: Clock
-  #hour = 0
-  #said = 0
-  #droppedLines = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** Decides about a line: the number of lines left out before it, or `undefined` to leave it out as well. */
-  take(): number | undefined {
-    const hour = Math.floor(this.#clock() / hourMs)
-    if (hour !== this.#hour) [this.#hour, this.#said] = [hour, 0]
-    if (this.#said >= mostLines) {
-      this.#droppedLines++
+/** Bounds lines by the hour: gives the number of lines left out before one, or `undefined` to leave it out as well. */
+function lineBudget(clock: Clock): () => number | undefined {
+  let [hour, written, droppedLines] = [0, 0, 0]
+  return () => {
+    const present = Math.floor(clock() / hourMs)
+    if (present !== hour) [hour, written] = [present, 0]
+    if (written >= mostLines) {
+      droppedLines++
       return undefined
     }
-    this.#said++
-    const droppedLines = this.#droppedLines
-    this.#droppedLines = 0
-    return droppedLines
+    written++
+    const dropped = droppedLines
+    droppedLines = 0
+    return dropped
+  }
+}
+
+type GuessesOptions = Readonly<{
+  /** The place where something is guessed. Each place has counts of its own. */
+  at: 'admin' | 'console'
+  /** The limits of an address in the configuration in force. */
+  limits: () => Limits
+  clock: Clock
+  /** The counts of the whole fleet; without them, this gateway counts alone. */
+  store: StrangerStore | undefined
+}>
+
+/** The refusal of a request without a valid token: `why`, or 429 over the limit of its address. */
+export type RefuseGuess = (address: string | undefined, why: () => Refusal) => Refusal
+
+/** Counts failed attempts by address, like requests of callers without a key. */
+export function guesses({ at, limits, clock, store }: GuessesOptions): RefuseGuess {
+  const strangers = new Strangers({ limits: limits(), clock, store, prefix: `${at} ` })
+  return (address = '', why) => {
+    strangers.limits = limits()
+    return strangers.refuse(plainAddress(address), why).refusal
   }
 }
