@@ -1,30 +1,37 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
+import type { GatewayContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
-import type { Outcome } from '../operations/operation.ts'
+import { forPrograms, type Operation } from '../operations/operation.ts'
 import { Written } from '../operations/written.ts'
 import type { Form } from '../thread/messages.ts'
 
-/** Answers with an outcome, in the form that the request accepts. */
+/** An operation that the admin API has. */
+export type Served = Extract<Operation, { at: unknown }>
+
+/** Answers with the result of an operation, in the form that the request accepts. */
 export async function answer(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { isSilent = false }: Readonly<{ isSilent?: boolean }>,
-  { json, csv, file, location }: Outcome,
+  operation: Served,
+  context: GatewayContext,
+  result: unknown,
 ): Promise<FastifyReply> {
-  if (isSilent) return reply.code(204).send()
-  if (csv && formOf({ headers }, { hasCsv: true }) === 'csv') {
-    const text = csv()
+  if (operation.isSilent) return reply.code(204).send()
+  if (operation.csv && formOf({ headers }, operation) === 'csv') {
+    const text = operation.csv(result)
     return reply.type(types.csv).send(typeof text === 'string' ? text : await begun(text))
   }
+  const file = operation.file?.(result)
   if (file) {
     void reply.header('cache-control', 'no-store').header('etag', file.tag)
     if (!headers.accept?.startsWith('application/json')) {
       return reply.type(file.type).send(file.text)
     }
   }
+  const location = operation.location?.(result)
   if (location !== undefined) void reply.code(201).header('location', location)
-  const value = json()
+  const value = forPrograms(operation, result, context)
   if (value instanceof Written) return reply.type(types.json).send(value.bytes)
   if (!(value instanceof Listed)) return reply.send(value)
   return reply.type(types.json).send(await begun(value.json()))
@@ -39,9 +46,9 @@ export const types: Readonly<Record<Form, string>> = {
 /** The form of a result that a request accepts. */
 export function formOf(
   { headers }: Pick<FastifyRequest, 'headers'>,
-  { hasCsv }: Readonly<{ hasCsv: boolean }>,
+  { csv }: Pick<Served, 'csv'>,
 ): Form {
-  return hasCsv && headers.accept?.startsWith('text/csv') ? 'csv' : 'json'
+  return csv && headers.accept?.startsWith('text/csv') ? 'csv' : 'json'
 }
 
 /** Texts as a stream. A failure before the first text rejects; a later one breaks the stream off. */

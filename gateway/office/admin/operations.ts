@@ -7,14 +7,14 @@ import type { Endpoint, GatewayContext } from '../operations/context.ts'
 import { gatewayContext } from '../operations/gateway-context.ts'
 import { plainParameters } from '../operations/members.ts'
 import type { ContentParameter, Parameters } from '../operations/parameter.ts'
-import { requireOneOf, type Operation } from '../operations/operation.ts'
+import { requireOneOf } from '../operations/operation.ts'
 import type { OperatedGateway } from '../office.ts'
 import { nameOf } from '../config/check.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
 import { addWithTypes, contentOf, requireNothing } from './body.ts'
 import type { EventStreams } from './events.ts'
-import { answer, formOf, types } from './operation-answer.ts'
+import { answer, formOf, types, type Served } from './operation-answer.ts'
 import type { AdminSecrets, Operator } from './token.ts'
 import { fromBody, fromHeaders, fromPath, fromQuery, parametersAt, withoutPath } from './given.ts'
 import { operatorOf, roleScreen } from './require-token.ts'
@@ -37,7 +37,6 @@ const mostJsonBytes = 2 ** 18
 /** The longest text, unless its parameter says otherwise. */
 const mostContentBytes = 2 ** 20
 
-type Served = Extract<Operation, { at: unknown }>
 type ReadGiven = (request: FastifyRequest) => Record<string, unknown>
 
 /** Adds every operation that the admin API has, at its methods and paths. */
@@ -103,9 +102,9 @@ function addRoute(
         const answer = await inTurn(() => thread.ask(question, leaving.signal))
         return reply.type(types[form]).send(answer)
       }
-      const outcome = await inTurn(() => operation.run(context, inputs))
+      const result = await inTurn(() => operation.run(context, inputs))
       if (watch) void reply.header('cache-control', 'no-store')
-      return answer(request, reply, operation, outcome)
+      return answer(request, reply, operation, context, result)
     },
   })
 }

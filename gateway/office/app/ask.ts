@@ -6,7 +6,7 @@ import { isLine } from '../../front/keys/settings.ts'
 import type { Context } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
 import { bodySchema, fromMembers, parametersOf } from '../operations/members.ts'
-import { requireOneOf, WrongInput, type Answering } from '../operations/operation.ts'
+import { forPrograms, requireOneOf, WrongInput, type Answering } from '../operations/operation.ts'
 import { forApp } from './error.ts'
 
 /** Gives the context of one author; throws when the app is closed. */
@@ -46,7 +46,7 @@ async function answered<Json>(
   if (about) values['key'] = (await context.desks().keys.find(keyText(about.key))).key
   requireOneOf(operation, values, (name) => name)
   if (operation.where !== 'anywhere') throw new Error(`${operation.name} can't be asked in an app`)
-  const json = (await operation.run(context, values)).json()
+  const json = forPrograms(operation, await operation.run(context, values), context)
   // The type of an operation's answer is that of its JSON.
   return (json instanceof Listed ? await json.wholeJson() : json) as Json
 }

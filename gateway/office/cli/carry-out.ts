@@ -5,8 +5,8 @@ import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
 import {
+  forPrograms,
   WrongInput,
-  type Outcome,
   type Progress,
   type WorkingOperation,
 } from '../operations/operation.ts'
@@ -29,13 +29,13 @@ export async function carryOut(operation: WorkingOperation, call: Call): Promise
   if (operation.where === 'gateway') return askFor(operation, call)
   await completeGiven(operation, call)
   if (call.input.values['yes'] !== true) await mustBeWanted(operation, call)
-  const outcome = await operation.run(call.context, call.values).catch((error: unknown) => {
+  const result = await operation.run(call.context, call.values).catch((error: unknown) => {
     printMistakes(error, call)
     throw error
   })
-  await print(outcome, call)
-  outcome.warnings.forEach(call.surroundings.warn)
-  return outcome.isRefused ? 1 : 0
+  await print(operation, result, call)
+  operation.warnings?.(result).forEach(call.surroundings.warn)
+  return operation.isRefused?.(result) ? 1 : 0
 }
 
 type Here = Exclude<WorkingOperation, { where: 'gateway' }>
@@ -50,14 +50,14 @@ async function askFor(
   if (!endpoint) return 1
   const { stdout, stderr } = surroundings
   const { target, sent } = requestFor(operation, endpoint, values)
-  const { progressOf } = operation
-  const answer = progressOf
-    ? await context.followGateway(target, sent, following(progressOf, stderr))
+  const { progress } = operation
+  const answer = progress
+    ? await context.followGateway(target, sent, following(progress, stderr))
     : await context.askGateway(target, undefined, sent)
-  if (progressOf && stderr.isTTY) stderr.write('\n')
-  const text = input.values['json'] ? jsonText(answer) : await operation.textOf(answer, context)
+  if (progress && stderr.isTTY) stderr.write('\n')
+  const text = input.values['json'] ? jsonText(answer) : await operation.text(answer, context)
   stdout.write(`${text}\n`)
-  return operation.isRefusedIn(answer) ? 1 : 0
+  return operation.isRefused?.(answer) ? 1 : 0
 }
 
 /** Finds the key that is meant, and asks for secrets, which no command line should hold. */
@@ -98,10 +98,10 @@ function printMistakes(error: unknown, { input, surroundings: { stdout } }: Call
   stdout.write(`${jsonText({ mistakes, more: more || undefined, keys })}\n`)
 }
 
-/** Prints an outcome in the form that was asked for. Long outcomes are printed piece by piece. */
-async function print(outcome: Outcome, { input, context, surroundings }: Call): Promise<void> {
-  const { stdout } = surroundings
-  const output = await shown(outcome, input, context)
+/** Prints a result in the form that was asked for. Long ones are printed piece by piece. */
+async function print(operation: Here, result: unknown, call: Call): Promise<void> {
+  const { stdout } = call.surroundings
+  const output = await shown(operation, result, call)
   if (typeof output === 'string') return void stdout.write(`${output}\n`)
   for await (const piece of output) {
     if (stdout.isLeft?.()) return
@@ -111,25 +111,25 @@ async function print(outcome: Outcome, { input, context, surroundings }: Call): 
 }
 
 async function shown(
-  { json, text, csv, pieces }: Outcome,
-  { values }: Input,
-  context: CommandContext,
+  operation: Here,
+  result: unknown,
+  { input: { values }, context }: Call,
 ): Promise<string | AsyncIterable<string>> {
+  const pieces = operation.pieces?.(result)
   if (pieces) return pieces
-  if (!values['json']) return values['csv'] && csv ? csv() : text(context)
-  const value = json()
+  if (!values['json']) {
+    return values['csv'] && operation.csv ? operation.csv(result) : operation.text(result, context)
+  }
+  const value = forPrograms(operation, result, context)
   if (!(value instanceof Listed)) return jsonText(value)
   return value.isInOrder ? value.json(jsonText) : jsonText(await value.wholeJson())
 }
 
 /** Shows how far an operation of the running gateway has come. */
-function following(
-  progressOf: (json: unknown) => Progress,
-  screen: Screen,
-): (json: unknown) => void {
+function following(progress: (json: unknown) => Progress, screen: Screen): (json: unknown) => void {
   let show: ((done: number) => void) | undefined
   return (json) => {
-    const { label, done, total } = progressOf(json)
+    const { label, done, total } = progress(json)
     show ??= progressBar(screen, label, total)
     show(done)
   }

@@ -51,7 +51,7 @@ export function optionsOf(operation: Operation): Options {
         takeAway === undefined ? [] : [[`no-${option}`, { help: takeAway }]],
       ),
     ),
-    ...(isWork && operation.hasCsv ? { csv: { help: 'print CSV' } } : {}),
+    ...(isWork && operation.csv ? { csv: { help: 'print CSV' } } : {}),
     ...(isWork && operation.question ? { yes: { help: 'do not ask' } } : {}),
     // A running gateway takes the author of a change from the token.
     ...(operation.changes && operation.where !== 'gateway' ? { by } : {}),

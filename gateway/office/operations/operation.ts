@@ -30,63 +30,36 @@ type Description<All extends Parameters> = Readonly<{
 /** The forms in which the result of an operation is shown. */
 type Formats<Result, Json, Where> = Readonly<{
   /** The result for programs; by default the result itself. A list of any length is a `Listed`. */
-  json?: (result: Result, context: Where) => Json
+  json?(result: Result, context: Where): Json
   /** The result for people. */
-  text: (result: Result, context: CommandContext) => string | Promise<string>
+  text(result: Result, context: CommandContext): string | Promise<string>
   /** The result for spreadsheets; of any length, in pieces. */
-  csv?: (result: Result) => string | AsyncGenerator<string, void>
+  csv?(result: Result): string | AsyncGenerator<string, void>
   /** The result of any length as a text that people and programs take as it is, where there is one. */
-  pieces?: (result: Result) => AsyncIterable<string> | undefined
-  /** The result as a file, with which the admin API answers unless it is asked for JSON. */
-  file?: (result: Result) => FileAnswer
+  pieces?(result: Result): AsyncIterable<string> | undefined
+  /** The result as a file, with which the admin API answers unless it is asked for JSON; with the tag of this version of it. */
+  file?(result: Result): Readonly<{ type: string; text: string; tag: string }>
   /** Whether the result is a failure: the command then exits with 1. */
-  isRefused?: (result: Result) => boolean
-  /** Sentences that people should know besides: the command prints it on standard error. */
-  warnings?: (result: Result) => readonly string[]
+  isRefused?(result: Result): boolean
+  /** Sentences that people should know besides: the command prints it on standard error when all of the result is shown. */
+  warnings?(result: Result): readonly string[]
   /** The path of the thing that it made: the admin API answers with 201 and `Location`. */
-  location?: (result: Result) => string
+  location?(result: Result): string
 }>
-
-/** A file as an answer: its media type, its text, and the tag of this version of it. */
-export type FileAnswer = Readonly<{ type: string; text: string; tag: string }>
-
-/** The outcome of an operation, in every form that the command line or the admin API may show. */
-export type Outcome = Readonly<{
-  json: () => unknown
-  text: (context: CommandContext) => string | Promise<string>
-  csv: (() => string | AsyncGenerator<string, void>) | undefined
-  pieces: AsyncIterable<string> | undefined
-  file: FileAnswer | undefined
-  isRefused: boolean
-  warnings: readonly string[]
-  /** The path of a thing that was made. */
-  location: string | undefined
-}>
-
-/** An operation as the command line and the admin API use it: without the types of its parameters and its result. */
-type Untyped<Where> = Description<Parameters> &
-  Manner<AnyValues> &
-  Readonly<{
-    hasCsv: boolean
-    /** `values` holds a value for each parameter, read by the parameter's kind. */
-    run: (context: Where, values: AnyValues) => Promise<Outcome>
-  }>
-
-type AnyValues = Readonly<Record<string, unknown>>
 
 /** The ways in which an operation may be done otherwise than most. */
-type Manner<GivenValues> = Readonly<{
+type Manner<Values> = Readonly<{
   /** Whether the admin API answers with 204, without a body. */
   isSilent?: boolean
   /** The question before what can't be undone, or changes much: a script agrees to it by `--yes`. */
-  question?: (values: GivenValues, context: Context) => Promise<string | undefined>
+  question?(values: Values, context: Context): Promise<string | undefined>
   /** Its command doesn't load the configuration as others do: options say how, or it tells mistakes as its result. */
-  load?: Load<GivenValues>
+  load?(configuration: Content, environment: Environment, values: Values): Promise<Loaded | Said>
   /**
    * Whether it takes so long with these values that it would hold requests up: with 100,000 keys more than 50 ms. A
    * gateway then runs it in its thread, which knows no refusals of gateways, and answers with JSON or CSV only.
    */
-  takesLong?: (values: GivenValues) => boolean
+  takesLong?(values: Values): boolean
 }>
 
 /** The output of a command that works with no configuration. Without a text, the error is its message. */
@@ -98,54 +71,22 @@ export type Said = Readonly<{
   isRefused?: boolean
 }>
 
-/** Loads the configuration of a command in its own way. */
-type Load<GivenValues> = (
-  configuration: Content,
-  environment: Environment,
-  values: Readonly<GivenValues>,
-) => Promise<Loaded | Said>
-
-/** News about the result of an operation. */
-export type WatchedEvent = Readonly<{
-  name: string
-  snapshot: unknown
-  /** Whether there will be no other. */
-  isLast?: boolean
+/** A subscription to the result of an operation: `take` gives what is new since its last call, `end` ends it. */
+export type Watcher = Readonly<{
+  take: () => Readonly<{ name: string; snapshot: unknown; isLast?: boolean }> | undefined
+  end: () => void
 }>
-
-/** A subscription: `take` gives what is new since its last call, `end` ends it. */
-export type Watcher = Readonly<{ take: () => WatchedEvent | undefined; end: () => void }>
-
-/** Watches the result of an operation; `heard` is called when there is something to take. */
-type Watch<GivenValues> = (
-  context: GatewayContext,
-  values: Readonly<GivenValues>,
-  heard: () => void,
-) => Watcher | Promise<Watcher>
 
 /** How far something long has come. */
 export type Progress = Readonly<{ label: string; done: number; total: number }>
 
-type Anywhere = Untyped<Context> & Readonly<{ where: 'anywhere'; at: readonly Endpoint[] }>
-type OfGateway = Untyped<GatewayContext> &
-  Readonly<{
-    where: 'gateway'
-    at: readonly Endpoint[]
-    /** Watches its result: the admin API sends it as server-sent events to clients that accept these. */
-    watch: Watch<Record<string, unknown>> | undefined
-    /** The text for people of the JSON that a running gateway answered. */
-    textOf: (json: unknown, context: CommandContext) => string | Promise<string>
-    /** Whether that JSON tells of a failure: the command then exits with 1. */
-    isRefusedIn: (json: unknown) => boolean
-    /** How far an operation has come that takes long: its command follows its events to the last one. */
-    progressOf: ((json: unknown) => Progress) | undefined
-  }>
-type OfCommandLine = Untyped<CommandContext> &
-  Readonly<{
-    where: 'command line'
-    /** The reason why the admin API doesn't have it. */
-    because: string
-  }>
+/** The ways in which a gateway tells of an operation while it runs. */
+type Following<Values, Result> = Readonly<{
+  /** Watches its result, for clients that accept server-sent events; `heard` is called when there is something to take. */
+  watch?(context: GatewayContext, values: Values, heard: () => void): Watcher | Promise<Watcher>
+  /** How far it has come, if it takes long: its command follows its events to the last one. */
+  progress?(result: Result): Progress
+}>
 
 /** The knowledge of a command that needs neither a configuration nor a store. */
 export type Terminal = Readonly<{
@@ -155,110 +96,91 @@ export type Terminal = Readonly<{
   agree: (plan: string, isAgreed: boolean) => Promise<void>
 }>
 
-type Saying<GivenValues> = Readonly<{
-  because: string
-  say: (values: GivenValues, terminal: Terminal) => Promise<Said>
-}>
-type OfTerminal = Description<Parameters> & Saying<AnyValues> & Readonly<{ where: 'terminal' }>
+type Saying<Values> = Readonly<{ say(values: Values, terminal: Terminal): Promise<Said> }>
+
+/** `because`: the reason why the admin API doesn't have it. */
+type OfCommandLine = Readonly<{ because: string }>
+type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
+
+type Definition<
+  All extends Parameters,
+  Result,
+  Json,
+  Where,
+  Values = Given<All>,
+> = Description<All> &
+  Formats<NoInfer<Result>, Json, Where> &
+  Manner<Values> &
+  Readonly<{ run(context: Where, values: Values): Promise<Result> }>
+
+type AnyValues = Readonly<Record<string, unknown>>
+
+/**
+ * An operation as the command line and the admin API use it, which read its values by their kinds, and hand its result back to
+ * it: without the types of both, so that all operations fit into one table. TypeScript takes a definition for one, because its
+ * functions are written as methods.
+ */
+type Untyped<Where> = Definition<Parameters, unknown, unknown, Where, AnyValues>
 
 /** Something that operators can do with stores, configurations or gateways. */
-export type WorkingOperation = Anywhere | OfGateway | OfCommandLine
+export type WorkingOperation =
+  | (Untyped<Context> & AtEndpoints & Readonly<{ where: 'anywhere' }>)
+  | (Untyped<GatewayContext> &
+      Following<AnyValues, unknown> &
+      AtEndpoints &
+      Readonly<{ where: 'gateway' }>)
+  | (Untyped<CommandContext> & OfCommandLine & Readonly<{ where: 'command line' }>)
 
 /** Something that operators can do. */
-export type Operation = WorkingOperation | OfTerminal
+export type Operation =
+  | WorkingOperation
+  | (Description<Parameters> & Saying<AnyValues> & OfCommandLine & Readonly<{ where: 'terminal' }>)
 
 /** An operation and the type of its answer for programs, which is in no value: pages read it by `AnswerOf`. */
 export type Answering<Json> = Operation & Readonly<{ answer?: Json }>
 
 export type AnswerOf<Each extends Answering<unknown>> = NonNullable<Each['answer']>
 
-type Definition<All extends Parameters, Result, Json, Where> = Description<All> &
-  Formats<Result, Json, Where> &
-  Readonly<{ run: (context: Where, values: Given<All>) => Promise<Result> }>
-
-type AtEndpoints = Readonly<{ at: readonly Endpoint[] }>
-
 /** An operation on the stores. The command line runs it in its own process, the admin API in the gateway. */
 export function operation<const All extends Parameters, Result, Json = Result>(
-  definition: Definition<All, Result, Json, Context> & AtEndpoints & Manner<Given<All>>,
+  definition: Definition<All, Result, Json, Context> & AtEndpoints,
 ): Answering<Json> {
-  return { ...untyped(definition), where: 'anywhere', at: definition.at }
+  return { ...definition, where: 'anywhere' }
 }
 
-/** An operation that needs a running gateway. The command line asks the gateway at its admin address. */
+/** An operation that needs a running gateway. The command line asks the gateway at its admin address; its texts are made of the JSON of the answer. */
 export function ofGateway<const All extends Parameters, Result>(
   definition: Omit<Definition<All, Result, Result, GatewayContext>, 'json' | 'run'> &
+    Following<Given<All>, NoInfer<Result>> &
     AtEndpoints &
     Readonly<{
-      run: (context: GatewayContext, values: Given<All>) => Promise<Result | Written<Result>>
-      watch?: Watch<Given<All>>
-      progress?: (result: Result) => Progress
+      run(context: GatewayContext, values: Given<All>): Promise<Result | Written<Result>>
     }>,
 ): Answering<Result> {
-  const { watch, progress, isRefused } = definition
-  const textOf = (json: unknown, context: CommandContext): string | Promise<string> =>
-    definition.text(json as Result, context)
-  return {
-    // Its texts are made of the JSON that it answered.
-    ...untyped(definition as Definition<All, Result, Result, GatewayContext>),
-    where: 'gateway',
-    at: definition.at,
-    watch: watch && ((context, values, heard) => watch(context, values as Given<All>, heard)),
-    textOf,
-    isRefusedIn: (json) => isRefused?.(json as Result) ?? false,
-    progressOf: progress && ((json) => progress(json as Result)),
-  }
+  return { ...definition, where: 'gateway' }
 }
 
 /** An operation of the command line only. */
 export function ofCommandLine<const All extends Parameters, Result>(
-  definition: Definition<All, Result, unknown, CommandContext> &
-    Pick<Manner<Given<All>>, 'question'> &
-    Readonly<{ because: string }>,
+  definition: Definition<All, Result, unknown, CommandContext> & OfCommandLine,
 ): Operation {
-  return { ...untyped(definition), where: 'command line', because: definition.because }
+  return { ...definition, where: 'command line' }
 }
 
 /** An operation of the command line that needs neither a configuration nor a store. */
-export function ofTerminal<const All extends Parameters>({
-  say,
-  ...description
-}: Description<All> & Saying<Given<All>>): Operation {
-  // The command line has read each value by its kind.
-  return { ...description, where: 'terminal', say: (values, at) => say(values as Given<All>, at) }
+export function ofTerminal<const All extends Parameters>(
+  definition: Description<All> & Saying<Given<All>> & OfCommandLine,
+): Operation {
+  return { ...definition, where: 'terminal' }
 }
 
-/** Takes the types away, so that operations of all kinds fit into one table. */
-function untyped<All extends Parameters, Result, Where>(
-  definition: Definition<All, Result, unknown, Where> & Manner<Given<All>>,
-): Untyped<Where> {
-  const { run, json, text, csv, pieces, file, isRefused, ...more } = definition
-  const { warnings, location, ...others } = more
-  const { question, load, takesLong, ...description } = others
-  return {
-    ...description,
-    hasCsv: csv !== undefined,
-    ...(question && { question: (values, at) => question(values as Given<All>, at) }),
-    ...(load && { load: (file, at, values) => load(file, at, values as Given<All>) }),
-    ...(takesLong && { takesLong: (values) => takesLong(values as Given<All>) }),
-    run: async (context, values) => {
-      // The command line and the admin API have read each value by its kind.
-      const result = await run(context, values as Given<All>)
-      return {
-        json: () => (json ? json(result, context) : result),
-        text: (terminal) => text(result, terminal),
-        csv: csv && (() => csv(result)),
-        pieces: pieces?.(result),
-        file: file?.(result),
-        isRefused: isRefused?.(result) ?? false,
-        // Asked for when all of it is shown.
-        get warnings() {
-          return warnings?.(result) ?? []
-        },
-        location: location?.(result),
-      }
-    },
-  }
+/** The result of an operation for programs. */
+export function forPrograms<Result, Where>(
+  { json }: Pick<Formats<Result, unknown, Where>, 'json'>,
+  result: Result,
+  context: Where,
+): unknown {
+  return json ? json(result, context) : result
 }
 
 /** Throws unless one of the parameters is given of which one is needed; `nameOf` says what the user calls them. */

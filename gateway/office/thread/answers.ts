@@ -3,7 +3,7 @@ import type { Context } from '../operations/context.ts'
 import { desksFor } from '../operations/desks.ts'
 import { askHere, ConfigDesk, examined } from '../config/desk.ts'
 import { Listed } from '../operations/listed.ts'
-import type { Outcome } from '../operations/operation.ts'
+import { forPrograms } from '../operations/operation.ts'
 import { openerOf } from '../../front/stores/open.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 import {
@@ -68,11 +68,11 @@ async function answerOperation(
     const operation = operations.find(({ name }) => name === question.name)
     if (operation?.where !== 'anywhere') throw new Error(`${question.name} can't be asked here`)
     const values = received(operation.parameters, question.given)
-    const outcome = await operation.run(
-      contextOf(question, room, () => own.get(() => open({ forCommandLine: true }))),
-      values,
-    )
-    await sendOutcome(outcome, question.form, { tell, asked: () => own.askedForMore() })
+    const context = contextOf(question, room, () => own.get(() => open({ forCommandLine: true })))
+    const result = await operation.run(context, values)
+    const isCsv = question.form === 'csv' && operation.csv
+    const value = isCsv ? operation.csv(result) : forPrograms(operation, result, context)
+    await sendValue(value, question.form, { tell, asked: () => own.askedForMore() })
   } finally {
     await own.close()
   }
@@ -154,13 +154,8 @@ function contextOf(
 
 type Sending = Readonly<{ tell: (message: ThreadAnswer) => void; asked: () => Promise<boolean> }>
 
-async function sendOutcome(
-  { json, csv }: Outcome,
-  form: Form,
-  { tell, asked }: Sending,
-): Promise<void> {
+async function sendValue(value: unknown, form: Form, { tell, asked }: Sending): Promise<void> {
   const whole = (text: string): void => tell({ is: 'whole', text: bytesOf(text) })
-  const value = form === 'csv' && csv ? csv() : json()
   if (typeof value === 'string') return whole(form === 'csv' ? value : JSON.stringify(value))
   const isStream = typeof value === 'object' && value !== null && Symbol.asyncIterator in value
   const pieces = value instanceof Listed ? value.json() : isStream ? value : undefined

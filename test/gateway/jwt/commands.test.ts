@@ -115,7 +115,7 @@ t.test('issuers are listed with their callers and their key sets', async (t) => 
   })
   const states =
     listIssuers.where === 'gateway' &&
-    listIssuers.textOf(json(await ask('GET', '/admin/jwt')), {} as never)
+    listIssuers.text(json(await ask('GET', '/admin/jwt')), {} as never)
   t.match(states, /\nhttps:\/\/login\.example\/ +1 of 100,000 +1 +2.*it answered 503/)
   t.match(states, /\n\nISSUER +KEY LEFT OUT +WHY\nhttps:\/\/login\.example\/ +weak +it is RSA of/)
 })

@@ -7,6 +7,7 @@ import { desksFor } from '../../../gateway/office/operations/desks.ts'
 import { listKeys } from '../../../gateway/office/operations/keys/list.ts'
 import { placeIn } from '../../../gateway/office/operations/keys/place.ts'
 import { Listed } from '../../../gateway/office/operations/listed.ts'
+import { forPrograms } from '../../../gateway/office/operations/operation.ts'
 import { LastUses } from '../../../gateway/front/counts/last-uses.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { startGateway, type Gateway } from '../../support/gateway.ts'
@@ -229,14 +230,15 @@ function operationsOn({ config, stores }: Gateway, clock: () => number) {
   const context = { config, stores: () => stores, desks, clock } as unknown as Context
   const list = async (given: object): Promise<unknown> => {
     if (listKeys.where !== 'anywhere') throw new Error('it is')
-    const json = (await listKeys.run(context, { ...given })).json()
+    const json = forPrograms(listKeys, await listKeys.run(context, { ...given }), context)
     return json instanceof Listed ? json.wholeJson() : json
   }
   return {
     list: async (given: object) => (await list(given)) as Shown[],
     text: async (given: object) => {
       if (listKeys.where !== 'anywhere') throw new Error('it is')
-      return (await listKeys.run(context, { ...given })).text(context as unknown as CommandContext)
+      const listing = await listKeys.run(context, { ...given })
+      return listKeys.text(listing, context as unknown as CommandContext)
     },
     show: async (id: string) => {
       const { key } = (await stores.keys.get(id)) ?? {}
