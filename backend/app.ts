@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
-import { createService, type LogSettings } from '../shared/service.ts'
+import { createService, pathOf, statusOf, type LogSettings } from '../shared/service.ts'
+import { peerOf, serverAttributes, serverSpanName } from '../shared/spans/http.ts'
 import type { SpanSink } from '../shared/spans/span.ts'
 import type { FollowedTls } from '../shared/tls/followed.ts'
+import { traceParentFrom, traceStateFrom } from '../shared/trace.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
@@ -11,7 +13,6 @@ import { Commits } from './commits.ts'
 import { addOrders } from './orders.ts'
 import { addPets } from './pets.ts'
 import { requireSignature } from './signed.ts'
-import { traceRequests } from './traces.ts'
 
 /** An animal needs at most 1.2 KB; the rest is for unknown members. */
 const bodyLimit = 64 * 1024
@@ -45,7 +46,7 @@ export function createBackend(options: BackendOptions): FastifyInstance {
   readJsonExactly(app, look)
   answerUnknownRoutes(app)
 
-  const commits = new Commits(database, (thrown) => thrown instanceof Refusal, batched)
+  const commits = new Commits(database, batched)
   const alive = database.prepare('SELECT 1')
   app.get('/healthz', () => ({ status: alive.get() ? 'ok' : 'failing' }))
   addPets(app, database, commits)
@@ -57,4 +58,35 @@ export function createBackend(options: BackendOptions): FastifyInstance {
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)
+}
+
+/** Makes a span of each request that its sender traces. Whether to begin a trace is the gateway's decision. */
+function traceRequests(app: FastifyInstance, spans: SpanSink): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const parent = traceParentFrom(request.headers['traceparent'])
+    if (!parent?.isSampled) return done()
+    const state = traceStateFrom(request.headers['tracestate'])
+    const beganAtMs = performance.now()
+    reply.raw.on('close', () => {
+      const { method, protocol: scheme, routeOptions, raw } = request
+      const status = statusOf(reply)
+      const answered = { method, path: pathOf(request), scheme, route: routeOptions.url, status }
+      const exchange = { ...answered, ...peerOf(raw) }
+      spans.add({
+        name: serverSpanName(exchange),
+        kind: 'server',
+        traceId: parent.traceId,
+        id: spans.newSpanId(),
+        parentId: parent.spanId,
+        hasRemoteParent: true,
+        state,
+        beganAtMs,
+        endedAtMs: performance.now(),
+        attributes: serverAttributes(exchange),
+        event: undefined,
+        isError: status >= 500,
+      })
+    })
+    done()
+  })
 }

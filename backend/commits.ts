@@ -1,3 +1,4 @@
+import { Refusal } from '../shared/refusal.ts'
 import { isBusy, type Database, type Statement } from '../shared/sqlite.ts'
 
 /** The longest that a write waits for another process's write lock. */
@@ -6,9 +7,6 @@ const retryMs = 5
 
 /** The most writes per commit, so that a commit never delays reads for long. */
 const batchSize = 128
-
-/** Whether a write threw a refusal, before it changed anything, and not a failure of the store. */
-export type IsRefusal = (thrown: unknown) => boolean
 
 type Settle = () => void
 type Write = { run: () => Settle; reject: (error: unknown) => void }
@@ -24,7 +22,6 @@ type Write = { run: () => Settle; reject: (error: unknown) => void }
  */
 export class Commits {
   readonly #database: Database
-  readonly #isRefusal: IsRefusal
   readonly #batchSize: number
   readonly #beginRead: Statement
   readonly #beginWrite: Statement
@@ -33,9 +30,8 @@ export class Commits {
   #scheduled = false
   #lockedSince: number | undefined
 
-  constructor(database: Database, isRefusal: IsRefusal, batched = true) {
+  constructor(database: Database, batched = true) {
     this.#database = database
-    this.#isRefusal = isRefusal
     this.#batchSize = batched ? batchSize : 1
     this.#beginRead = database.prepare('BEGIN')
     this.#beginWrite = database.prepare('BEGIN IMMEDIATE')
@@ -126,12 +122,12 @@ export class Commits {
     }
   }
 
-  /** Runs one write; a refusal is its own outcome, any other failure is the batch's. */
+  /** Runs one write; a refusal, which comes before it changes anything, is its own outcome, any other failure is the batch's. */
   #outcome(write: Write): Settle {
     try {
       return write.run()
     } catch (error) {
-      if (!this.#isRefusal(error)) throw error
+      if (!(error instanceof Refusal)) throw error
       return () => write.reject(error)
     }
   }

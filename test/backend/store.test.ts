@@ -5,14 +5,13 @@ import t, { type Test } from 'tap'
 import { Commits } from '../../backend/commits.ts'
 import { openDatabase } from '../../backend/database.ts'
 import { seed } from '../../backend/seed.ts'
+import { Refusal } from '../../shared/refusal.ts'
 import { startStore } from '../support/backend.ts'
 import { json } from '../support/http.ts'
 import { startProcess } from '../support/process.ts'
 import { folderOf } from '../support/folder.ts'
 
 const pet = { name: 'Rex', categoryId: 1 }
-
-class Refused extends Error {}
 
 t.test('group commit', async (t) => {
   const open = (t: Test) => {
@@ -21,7 +20,7 @@ t.test('group commit', async (t) => {
     const insert = database.prepare<string, { id: number }>(
       `INSERT INTO pets (name, categoryId) VALUES (?, 1) RETURNING id`,
     )
-    const commits = new Commits(database, (thrown) => thrown instanceof Refused)
+    const commits = new Commits(database)
     const names = () => database.prepare('SELECT name FROM pets ORDER BY id').pluck().all()
     return { file, database, insert, commits, names }
   }
@@ -56,7 +55,7 @@ t.test('group commit', async (t) => {
     const results = await Promise.allSettled([
       commits.write(() => insert.get('a')),
       commits.write(() => {
-        throw new Refused('no')
+        throw new Refusal('conflict', 'no')
       }),
       commits.write(() => insert.get('b')),
     ])
