@@ -6,12 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import type { Call } from '../../../gateway/front/portal/page/samples/call.ts'
 import {
   languages,
   samples,
+  type Call,
   type Language,
-} from '../../../gateway/front/portal/page/samples/samples.ts'
+} from '../../../gateway/front/portal/page/samples.ts'
 import { go, goEnvironment } from '../../support/go.ts'
 import { seeded } from '../../support/seeded.ts'
 import { folderOf } from '../../support/folder.ts'

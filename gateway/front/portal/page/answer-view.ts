@@ -8,6 +8,7 @@ import { noticeOf, noticeText, readingOf, type Answer } from './request.ts'
 export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
   if (typeof answer === 'string') return html`<p class="banner bad" role="alert">${answer}</p>`
   const { status, statusText, headers, text, ms } = answer
+  const all = [...headers]
   const level = status < 400 ? 'good' : status < 500 ? '' : 'bad'
   return html`
     <div class="answer">
@@ -19,9 +20,9 @@ export function AnswerView({ answer }: Readonly<{ answer: Answer | string }>) {
       </div>
       ${text !== '' && html`<pre class="body" tabindex="0" aria-label="Response body">${formatted(answer)}</pre>`}
       <details>
-        <summary>${plural(headers.length, 'header')}</summary>
+        <summary>${plural(all.length, 'header')}</summary>
         <dl class="headers">
-          ${headers.map(
+          ${all.map(
             ([name, value]) =>
               html`<dt>${name}</dt>
                 <dd>${value}</dd>`,
@@ -45,7 +46,7 @@ function readingText(answer: Answer): Child {
 
 /** The advice after a refusal. */
 function advice({ status, headers }: Answer): Child {
-  const seconds = Number(new Map(headers).get('retry-after') ?? NaN)
+  const seconds = Number(headers.get('retry-after') ?? NaN)
   const wait =
     Number.isFinite(seconds) &&
     html`Wait ${plural(seconds, 'second')}, until
@@ -61,7 +62,7 @@ function advice({ status, headers }: Answer): Child {
 }
 
 function formatted({ text, headers }: Answer): string {
-  const type = new Map(headers).get('content-type') ?? ''
+  const type = headers.get('content-type') ?? ''
   try {
     // Numbers over 15 digits would lose some; then the text stays as it came.
     const isExact = !/\d{16,}/.test(text)

@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks'
-import { messageOf } from '../../http/page/format.ts'
 import { html } from '../../http/page/html.ts'
+import { useWork } from '../../http/page/work.ts'
 import { ask } from './request.ts'
 import type { Terms } from '../terms.ts'
 
@@ -14,25 +13,19 @@ export type KeyFormProps = Readonly<{
 
 /** Takes a key, and forgets it. It is kept in this page's memory alone: not even in the field that it was typed into. */
 export function KeyForm({ root, terms, apiKey, use }: KeyFormProps) {
-  const [error, setError] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, error, run } = useWork()
   const submit = (event: Event): void => {
     event.preventDefault()
     const form = event.target as HTMLFormElement
     const text = new FormData(form).get('key')
     const token = typeof text === 'string' ? text.trim() : ''
     form.reset()
-    setError(undefined)
     const free = terms.quotaPath ?? terms.usagePath
-    // Every other path costs something: the first request will tell.
-    if (free === null) return use(token)
-    setBusy(true)
-    ask({ token, header: terms.keyHeader }, root + free)
-      .then(
-        () => use(token),
-        (thrown: unknown) => setError(messageOf(thrown)),
-      )
-      .finally(() => setBusy(false))
+    void run(async () => {
+      // Every other path costs something: the first request will tell.
+      if (free !== null) await ask({ token, header: terms.keyHeader }, root + free)
+      use(token)
+    })
   }
   if (apiKey !== undefined) {
     return html`

@@ -1,6 +1,5 @@
 import { operationsOf, stepOf, targetOf } from '../../http/page/sections.ts'
 import { list, section, text, type Section } from './json.ts'
-import { sharedRefusalsIn, type SharedRefusals } from './shared-refusals.ts'
 
 /** The methods that have a member of a path, in the order in which they are shown. Others come after them. */
 const methods = 'get query post put patch delete head options trace'.split(' ')
@@ -30,7 +29,7 @@ export class Openapi {
   readonly info: Section
   readonly operations: readonly Operation[]
   readonly schemas: readonly (readonly [name: string, schema: unknown])[]
-  readonly sharedRefusals: SharedRefusals
+  readonly sharedRefusals: ReturnType<typeof sharedRefusalsIn>
 
   /** `root` is the path of the gateway on this host: what a proxy or an app has put before all of its paths. */
   constructor(document: unknown, root: string) {
@@ -127,4 +126,32 @@ export function schemaName(value: unknown): string | undefined {
 /** The anchor of a schema's place on the page. */
 export function schemaId(name: string): string {
   return `schema-${name}`
+}
+
+/** The refusals that most operations have word by word, which are shown once, by their statuses; each is the response of one of the operations. */
+function sharedRefusalsIn(operations: readonly Operation[]) {
+  const every = operations.flatMap((each) => (each.head ? [each, each.head] : [each]))
+  const byContent = new Map<string, Operation['responses']>()
+  for (const { responses } of every) {
+    for (const one of responses.filter(([status]) => !/^[123]/.test(status))) {
+      const content = JSON.stringify(one)
+      byContent.set(content, [...(byContent.get(content) ?? []), one])
+    }
+  }
+  const shared = [...byContent.values()].filter(
+    (alike) => alike.length > 1 && alike.length > every.length / 2,
+  )
+  const responses = new Set(shared.flat().map(([, response]) => response))
+  return {
+    all: shared
+      .flatMap(([first]) => (first ? [first] : []))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+    /** Whether a response of an operation is one of them. */
+    has: (response: Section) => responses.has(response),
+  }
+}
+
+/** The anchor of a shared refusal's place on the page. */
+export function sharedRefusalId(status: string): string {
+  return `refusal-${status}`
 }

@@ -1,10 +1,9 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { list, pretty, section, text, type Section } from './json.ts'
-import type { Openapi, Operation } from './openapi.ts'
+import { sharedRefusalId, type Openapi, type Operation } from './openapi.ts'
 import { line, prose } from './prose.ts'
-import { givenSample } from './sample.ts'
+import { exampleIn, givenSample } from './sample.ts'
 import { schemaView } from './schema-view.ts'
-import { sharedRefusalId } from './shared-refusals.ts'
 
 /** The parameters of an operation. */
 export function parametersView(openapi: Openapi, parameters: readonly Section[]): Child {
@@ -68,9 +67,8 @@ function examplesOf(openapi: Openapi, media: Section): readonly (readonly [strin
     return sample === undefined ? [] : [['', sample]]
   }
   return named.map(([name, example]) => {
-    const { summary, value, dataValue, serializedValue } = openapi.resolve(example)
-    const shown = value ?? dataValue ?? serializedValue
-    return [text(summary) ?? name.replaceAll('_', ' '), shown] as const
+    const written = openapi.resolve(example)
+    return [text(written['summary']) ?? name.replaceAll('_', ' '), exampleIn(written)] as const
   })
 }
 

@@ -1,11 +1,10 @@
 import { count, duration } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { capital, limitsText } from '../../http/page/windows.ts'
-import type { Openapi } from './openapi.ts'
+import { sharedRefusalId, type Openapi } from './openapi.ts'
 import { responseView } from './operation-parts.ts'
 import { allWindowsIn, haveOperations, oneOf, windowsIn } from './plan-windows.ts'
 import { line, prose } from './prose.ts'
-import { sharedRefusalId } from './shared-refusals.ts'
 import type { Terms } from '../terms.ts'
 
 /** The advice for a refused caller. */

@@ -1,23 +1,12 @@
 import { hearGatewayTime } from '../../http/page/gateway-time.ts'
 import type { Terms } from '../terms.ts'
-import type { Call } from './samples/call.ts'
+import type { Call } from './samples.ts'
 
-/** A request as a form has it, without the key, which is added when it is sent. */
-export type Draft = Readonly<{
-  method: string
-  /** From the root of this host, with its query. */
-  path: string
-  headers: Readonly<Record<string, string>>
-  body: string | undefined
-}>
+/** A request as a form has it, without the key, which is added when it is sent; the path from the root of this host, with its query. */
+export type Draft = Omit<Call, 'url' | 'key'> & Readonly<{ path: string }>
 
-export type Answer = Readonly<{
-  status: number
-  statusText: string
-  headers: readonly (readonly [name: string, value: string])[]
-  text: string
-  ms: number
-}>
+export type Answer = Pick<Response, 'status' | 'statusText' | 'headers'> &
+  Readonly<{ text: string; ms: number }>
 
 /** The longest text of an answer that is shown. */
 const mostCharacters = 100_000
@@ -47,7 +36,7 @@ export async function send(draft: Draft, key: HeldKey | undefined): Promise<Answ
   return {
     status: answer.status,
     statusText: answer.statusText,
-    headers: [...answer.headers].sort(),
+    headers: answer.headers,
     text: text.slice(0, mostCharacters),
     ms: Math.round(performance.now() - beganAtMs),
   }
@@ -80,8 +69,7 @@ export function callOf({ path, ...draft }: Draft, key: Terms['keyHeader']): Call
 export type Reading = Readonly<{ limit: number; remaining: number; reset: number }>
 
 export function readingOf({ headers }: Answer): Reading | undefined {
-  const values = new Map(headers)
-  const number = (name: string): number => Number(values.get(`x-ratelimit-${name}`) ?? NaN)
+  const number = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)
   const reading = {
     limit: number('limit'),
     remaining: number('remaining'),
@@ -101,7 +89,7 @@ export function noticeText({ window, used, beyond }: Notice): string {
 
 /** The notice of an answer; `undefined` while nothing is nearly used up. */
 export function noticeOf({ headers }: Answer): Notice | undefined {
-  const header = new Map(headers).get('x-ratelimit-notice') ?? ''
+  const header = headers.get('x-ratelimit-notice') ?? ''
   const [, window, what, number] = /^([a-z]+); (used|beyond)=(\d+)$/.exec(header) ?? []
   if (window === undefined || number === undefined) return undefined
   return what === 'used' ? { window, used: number } : { window, beyond: number }

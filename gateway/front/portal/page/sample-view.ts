@@ -1,8 +1,15 @@
 import { CopyButton } from '../../http/page/copy-button.ts'
 import { html } from '../../http/page/html.ts'
-import type { Reader } from './reader.ts'
-import type { Call } from './samples/call.ts'
-import { languages, samples } from './samples/samples.ts'
+import { languages, samples, type Call, type Language } from './samples.ts'
+
+/** Who reads the page: the key, the language of samples, and what happens when a request of theirs was answered. */
+export type Reader = Readonly<{
+  apiKey: string | undefined
+  /** Called after each answer, so that the standing is asked for again. */
+  sent: () => void
+  language: Language
+  speak: (language: Language) => void
+}>
 
 type SampleProps = Readonly<{ call: Call; reader: Pick<Reader, 'language' | 'speak'> }>
 

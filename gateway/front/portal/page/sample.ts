@@ -31,12 +31,14 @@ export function givenSample(schema: Section): unknown {
   const [first] = list(examples)
   if (first !== undefined) return first
   const [named] = Object.values(section(examples))
-  if (named !== undefined) {
-    const { value, dataValue, serializedValue } = section(named)
-    return value ?? dataValue ?? serializedValue
-  }
+  if (named !== undefined) return exampleIn(section(named))
   if (usual !== undefined) return usual
   return schema['const'] ?? list(schema['enum'])[0]
+}
+
+/** The value of an example that has a name. */
+export function exampleIn({ value, dataValue, serializedValue }: Section): unknown {
+  return value ?? dataValue ?? serializedValue
 }
 
 function simpleSample(type: unknown, { format, minimum }: Section): unknown {

@@ -1,14 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bar } from '../../http/page/bar.ts'
+import { CopyButton } from '../../http/page/copy-button.ts'
 import { count, messageOf, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { partBars, placesBar } from '../../http/page/parts.ts'
-import { timeOfSeconds } from '../../http/page/time.ts'
+import { time, timeOfSeconds } from '../../http/page/time.ts'
 import { windowsWhere } from '../../http/page/windows.ts'
-import { ask, noticeText } from './request.ts'
-import { RotateForm } from './rotate-form.ts'
+import { useWork } from '../../http/page/work.ts'
+import { ask, noticeText, type HeldKey } from './request.ts'
 import type { Terms } from '../terms.ts'
 import type { OwnStanding } from '../../limits/views.ts'
+import type { OwnRotation } from '../rotation.ts'
 import type { OwnUsage } from '../usage.ts'
 import { UsageView } from './usage-view.ts'
 
@@ -18,7 +20,7 @@ const usageEveryMs = 1_200
 /** The time of the last one, by `performance`, whatever the key. */
 let usageAskedAtMs = -Infinity
 
-export type StandingProps = Readonly<{
+type StandingProps = Readonly<{
   /** The path of the gateway on this host. */
   root: string
   terms: Terms
@@ -104,5 +106,63 @@ function quotaView(standing: OwnStanding): Child {
         ${strikes > 0 && html` <a href="#refused">What is a strike?</a>`}
       </p>`
     }
+  `
+}
+
+type RotateFormProps = Readonly<{
+  path: string
+  apiKey: HeldKey
+  /** Called with the new token, once its holder has it. */
+  done: (key: string) => void
+}>
+
+/** Gives the key a new token, which is shown once. */
+function RotateForm({ path, apiKey, done }: RotateFormProps) {
+  const [rotated, setRotated] = useState<OwnRotation>()
+  const { isBusy, error, run } = useWork()
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const overlap = new FormData(event.target as HTMLFormElement).get('overlap')
+    const headers = { 'Content-Type': 'application/json' }
+    const draft = { method: 'POST', headers, body: JSON.stringify({ overlap }) }
+    void run(async () => setRotated(await ask<OwnRotation>(apiKey, path, draft)))
+  }
+  if (rotated) {
+    return html`
+      <div class="banner good" role="status">
+        <p><b>Your new key. It isn’t shown again:</b></p>
+        <p><code class="token">${rotated.key}</code></p>
+        <p class="buttons">
+          <${CopyButton} text=${rotated.key} label="Copy the key" />
+          <button type="button" onClick=${() => done(rotated.key)}>
+            I’ve saved it; use it here
+          </button>
+        </p>
+        <p>
+          The old one works until ${rotated.oldTokenUntil ? time(rotated.oldTokenUntil) : 'now'}.
+        </p>
+      </div>
+    `
+  }
+  return html`
+    <details>
+      <summary>Rotate this key</summary>
+      <form class="try" onSubmit=${submit}>
+        <label>
+          The old token still works for
+          <select name="overlap">
+            <option value="24h">a day</option>
+            <option value="1h">an hour</option>
+            <option value="168h">a week</option>
+          </select>
+        </label>
+        <p class="quiet">
+          The plan, the limits and what was used stay. Until the old token ends, you can’t rotate
+          again.
+        </p>
+        <p><button class="go" disabled=${isBusy}>Rotate</button></p>
+        ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
+      </form>
+    </details>
   `
 }

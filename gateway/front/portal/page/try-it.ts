@@ -2,12 +2,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AnswerView } from './answer-view.ts'
 import { bodyChoices, canSend, draftOf, firstValues, type Body } from './draft.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { useWork } from '../../http/page/work.ts'
 import { inline, list, text, type Section } from './json.ts'
 import type { Openapi, Operation } from './openapi.ts'
-import type { Reader } from './reader.ts'
 import { costIn, type Cost } from './terms.ts'
 import { callOf, send, type Answer } from './request.ts'
-import { SampleView } from './sample-view.ts'
+import { SampleView, type Reader } from './sample-view.ts'
 import type { Terms } from '../terms.ts'
 
 export type TryItProps = Readonly<{
@@ -26,21 +26,20 @@ export function TryIt({ openapi, operation, cost, keyHeader, reader }: TryItProp
   const [values, setValues] = useState(() => firstValues(openapi, operation))
   const [body, setBody] = useState(choices[0])
   const [answer, setAnswer] = useState<Answer | string>()
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, run } = useWork()
   // Answers belong to the key that they came for.
   useEffect(() => setAnswer(undefined), [apiKey])
   const draft = draftOf(openapi, operation, values, body)
 
   const submit = (event: Event): void => {
     event.preventDefault()
-    if (isBusy) return
-    setBusy(true)
-    send(draft, apiKey === undefined ? undefined : { token: apiKey, header: keyHeader })
-      .then(setAnswer, (error: unknown) => setAnswer(`No answer came: ${String(error)}`))
-      .finally(() => {
-        setBusy(false)
-        sent()
-      })
+    const key = apiKey === undefined ? undefined : { token: apiKey, header: keyHeader }
+    void run(async () => {
+      setAnswer(
+        await send(draft, key).catch((error: unknown) => `No answer came: ${String(error)}`),
+      )
+      sent()
+    })
   }
   const { id, method, parameters } = operation
   return html`

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { useWork } from './button-work.ts'
+import { useWork } from '../../../front/http/page/work.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
 import { formIn, typedIn } from './controls.ts'

@@ -1,7 +1,7 @@
 import { refusalOf, send } from './api.ts'
 import { html } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
-import { useWork } from './button-work.ts'
+import { useWork } from '../../../front/http/page/work.ts'
 
 type Props = Readonly<{
   /** The words on its button. */

@@ -1,5 +1,5 @@
 import { ask, type Session } from '../api.ts'
-import { useWork } from '../button-work.ts'
+import { useWork } from '../../../../front/http/page/work.ts'
 import { Choice, fieldText, formIn, typedIn } from '../controls.ts'
 import type { Migration, KeptMigration } from '../migration.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'

@@ -1,6 +1,6 @@
 import { ask } from '../api.ts'
 import { ActionButton } from '../action-button.ts'
-import { useWork } from '../button-work.ts'
+import { useWork } from '../../../../front/http/page/work.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { SwapView } from '../../../../front/swaps/view.ts'

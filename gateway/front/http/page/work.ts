@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { messageOf } from '../../../front/http/page/format.ts'
+import { messageOf } from './format.ts'
 
 /** Work that a button begins: once at a time, and its failure is told. */
 export function useWork() {
