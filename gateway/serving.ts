@@ -9,7 +9,6 @@ import { logChanges } from './front/records/audit.ts'
 import { Gateway, type GatewayOptions } from './gateway.ts'
 import { createAdmin } from './office/admin/app.ts'
 import { createMetrics, type Metrics } from './office/admin/metrics/metrics.ts'
-import { mirrorCommandFrom } from './office/compare/mirrors.ts'
 import { askHere, ConfigDesk, type AskDesk } from './office/config/desk.ts'
 import { hindrances } from './office/config/hindrances.ts'
 import { noteReload } from './office/config/note-reload.ts'
@@ -104,7 +103,7 @@ export class Serving {
     const log = { ...settings.log, name }
     const gateway: Gateway = await Gateway.open({
       ...options,
-      ...{ config, secret: () => settings.secrets.secret, log, self, siblings: link },
+      ...{ config, secret: () => settings.secrets.secret, log, self },
       closeDays: (nowMs) => serving.#closeDays(nowMs),
     })
     const serving: Serving = new Serving(gateway, settings, options, log)
@@ -165,19 +164,13 @@ export class Serving {
 
   /** Answers the other workers, and obeys their overseer. */
   listenToSiblings({ reload }: Signals): void {
-    const { mirrors } = this.gateway.office
-    this.#options.link?.serve(reload, (about) => {
-      const order = mirrorCommandFrom(about)
-      return order ? Promise.resolve(mirrors.apply(order)) : this.metrics.own()
-    })
+    this.#options.link?.serve(reload, this.metrics.own)
   }
 
   stop(): void {
-    const { comparisons, live } = this.gateway.office
-    comparisons.stop()
     this.#isStopping = true
     this.#thread?.close()
-    live.wake()
+    this.gateway.office.live.wake()
     this.reloader.close()
     this.#endChangeLog()
   }

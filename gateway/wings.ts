@@ -1,6 +1,6 @@
 import type { SecretSource } from '../shared/signature.ts'
 import { openFront, type FrontOptions } from './front/front.ts'
-import { checkFor } from './office/compare/swap-check.ts'
+import { checkFor } from './office/probe/probe.ts'
 import { openOffice, type OfficeOptions } from './office/office.ts'
 
 export type WingsOptions = Omit<FrontOptions, 'checkSwap'> &

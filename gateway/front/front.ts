@@ -9,7 +9,6 @@ import { openCounts } from './counts/request-counts.ts'
 import { Meters } from './counts/meters.ts'
 import { OwnMember } from './fleet/own-member.ts'
 import type { Opening } from './opening.ts'
-import type { OnlookerSlot } from './forwarding/onlooker.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import type { FrontListener, Listening } from './listener.ts'
@@ -145,6 +144,5 @@ function openBackends(opening: Opening, check: CheckSide) {
   closers.add(() => upstreams.close())
   // First: a swap takes no step while its upstreams close.
   closers.add(() => swaps.close())
-  const onlooker: OnlookerSlot = { current: undefined }
-  return { exporters, swaps, upstreams, onlooker }
+  return { exporters, swaps, upstreams }
 }

@@ -114,10 +114,10 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
   const stages = new Stages(app, { ...options, underWay }, opened, tokenOf)
   // It is closed after its last request.
   const { upstreams, trustedProxies, unanswered, close } = opened
-  const { tunnels, drains, onlooker, meters } = front
+  const { tunnels, drains, meters } = front
   const withheld = ownKeyHeaders(from)
   const forwarding = {
-    ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered, onlooker },
+    ...{ trustedProxies, via: stages.via, sign, clock, withheld, unanswered },
     ...{ tunnels, drains },
     signatureWithheld: () => void meters.signaturesWithheld++,
   }

@@ -4,10 +4,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Config } from '../front/config/config.ts'
 import type { Front } from '../front/front.ts'
-import type { Siblings } from './compare/comparison.ts'
 import { CertificateEnds } from './certificate-ends.ts'
-import { Comparisons } from './compare/comparisons.ts'
-import { Mirrors } from './compare/mirrors.ts'
 import { answerForRefusals } from './explain/refusals-of.ts'
 import { differenceReporter } from './fleet/differences.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
@@ -21,8 +18,6 @@ import { StoreWarnings } from './store-warnings.ts'
 
 export type OfficeOptions = Readonly<{
   config: Config
-  /** The other workers of this gateway. */
-  siblings?: Siblings | undefined
   /** Whether an app knows callers itself. */
   hasOwnCallers?: boolean | undefined
   /** Closes the ledger's days in a thread; without it, this one does. */
@@ -44,7 +39,7 @@ export type OperatedGateway = Readonly<{
 
 /** Opens the office of a front, and listens to its events. */
 export function openOffice(front: Front, options: OfficeOptions) {
-  const { config, siblings, hasOwnCallers = false, clock, log } = options
+  const { config, hasOwnCallers = false, clock, log } = options
   const { stores, self, member } = front
   const closers = new Closers()
   /** Warnings about the store. */
@@ -88,11 +83,6 @@ export function openOffice(front: Front, options: OfficeOptions) {
     failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
   })
   closers.add(() => live.close())
-  /** The part of this process in comparisons with a would-be backend. */
-  const mirrors = new Mirrors({ config, self: member, onlooker: front.onlooker })
-  closers.add(() => mirrors.end())
-  const comparisons = new Comparisons({ mirrors, fleet: stores.fleet, siblings, clock })
-  closers.add(() => comparisons.stop())
   let hasIssuers = config.jwt.length > 0
   /** The records of callers from outside that nobody uses. */
   const unusedCallers = new UnusedCallers({
@@ -107,15 +97,12 @@ export function openOffice(front: Front, options: OfficeOptions) {
   return {
     storeWarnings,
     live,
-    mirrors,
-    comparisons,
     notices,
     certificateEnds,
     unusedCallers,
     /** Goes by another configuration from now on. */
     change(config: Config) {
       hasIssuers = config.jwt.length > 0
-      mirrors.change(config)
       notices.change(config)
     },
     close: () => closers.close(),

@@ -16,7 +16,7 @@ const leaderMark = 'TOLLGATE_LEADER'
  * are: after an upgrade, SIGUSR2 starts workers of the new version under an overseer of the old one.
  */
 type Message =
-  | { what: 'gather' | 'tell'; number: number; about?: unknown }
+  | { what: 'gather' | 'tell'; number: number }
   | { what: 'told'; number: number; told: unknown }
   | { what: 'reload' }
   | { what: 'leave'; reason: string }
@@ -133,7 +133,7 @@ export class WorkerPool {
       if (this.#isUp || this.#listening.size < this.#options.size) return
       this.#isUp = true
       this.#options.listening(message.listening)
-    } else if (message.what === 'gather') void this.#gather(worker, message)
+    } else if (message.what === 'gather') void this.#gather(worker, message.number)
     else if (message.what === 'told') this.#answers.get(message.number)?.(message.told)
   }
 
@@ -157,20 +157,17 @@ export class WorkerPool {
   }
 
   /** Collects the reports of all other workers for one that adds them to its own. */
-  async #gather(
-    asker: Worker,
-    { number, about }: Readonly<{ number: number; about?: unknown }>,
-  ): Promise<void> {
+  async #gather(asker: Worker, number: number): Promise<void> {
     const others = [...this.#listening].filter((worker) => worker !== asker)
-    const reports = await Promise.all(others.map((worker) => this.#ask(worker, about)))
+    const reports = await Promise.all(others.map((worker) => this.#ask(worker)))
     const answers = reports.filter((each) => each !== undefined)
     send(asker, { what: 'told', number, told: answers })
   }
 
   /** The report of a worker; `undefined` if it takes too long. */
-  #ask(worker: Worker, about: unknown): Promise<unknown> {
+  #ask(worker: Worker): Promise<unknown> {
     const number = ++this.#questions
-    return answerTo(this.#answers, number, () => send(worker, { what: 'tell', number, about }))
+    return answerTo(this.#answers, number, () => send(worker, { what: 'tell', number }))
   }
 }
 
@@ -195,21 +192,19 @@ export class WorkerLink {
   }
 
   /** Calls `reload` when the overseer says so, and answers questions with `report`. */
-  serve(reload: () => void, report: (about: unknown) => Promise<unknown>): void {
+  serve(reload: () => void, report: () => Promise<unknown>): void {
     this.#worker.on('message', (message: Message) => {
       if (message.what === 'reload') reload()
       if (message.what !== 'tell') return
-      const { number, about } = message
-      void report(about).then((answer) =>
-        send(this.#worker, { what: 'told', number, told: answer }),
-      )
+      const { number } = message
+      void report().then((answer) => send(this.#worker, { what: 'told', number, told: answer }))
     })
   }
 
-  /** The reports of all other workers that answer in time: about their metrics, or what is asked. */
-  async gather(about?: unknown): Promise<readonly unknown[]> {
+  /** The reports of all other workers that answer in time. */
+  async gather(): Promise<readonly unknown[]> {
     const number = ++this.#questions
-    const ask = (): void => send(this.#worker, { what: 'gather', number, about })
+    const ask = (): void => send(this.#worker, { what: 'gather', number })
     const reports = await answerTo(this.#answers, number, ask, 2 * reportMs)
     return Array.isArray(reports) ? (reports as unknown[]) : []
   }

@@ -29,18 +29,13 @@ import {
   askUnreadably,
   askUnsoundly,
 } from '../support/admin-trouble.ts'
-import { startUpstream } from '../support/gateway.ts'
 import { caller, json, type Answer, type Call } from '../support/http.ts'
 import { askAll, examplesOf, targetOf } from '../support/openapi-asks.ts'
 import { holdBodies, holdQueries } from '../support/openapi-requests.ts'
 import { token } from '../support/operator.ts'
 import { startRedis } from '../support/redis.ts'
 import { byLimit, optionalWindows, windows } from '../../shared/windows.ts'
-import { pause } from '../support/traffic.ts'
 import { until } from '../support/until.ts'
-
-/** An operation that takes seconds: one at a time. */
-const comparison = '/admin/upstreams/compare'
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
@@ -122,8 +117,6 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   const earned = await bannedKey(gateway)
   const { key: bought } = await gateway.key({ plan: 'bought' })
   t.equal((await ask('GET', `/admin/quota/${bought.id}`)).status, 200)
-  // It takes seconds; from here on, only its own callers are let in.
-  const comparing = askToCompare(t, ask, gateway)
   await ask('POST', '/admin/keys', { name: 'Told', plan: 'free' })
   const failed = async () => (await ask('GET', '/admin/notices?failed=true')).text
   await until(async () => (await failed()).includes('"tries":1'))
@@ -134,7 +127,7 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
   t.equal((await changeSwap('resume')).status, 409)
   for (const operation of ofApi) {
     const { method, path } = operation
-    if (isSave(operation) || path === comparison) continue
+    if (isSave(operation)) continue
     const isRead = method === 'GET' || method === 'HEAD'
     const id = path.includes('/top-up') ? bought.id : isRead ? busy : await fresh()
     if (method === 'DELETE') await ask('PUT', `/admin/bans/${id}`, { for: '1m' })
@@ -165,7 +158,6 @@ async function askWell(t: Test, { ask, url, gateway, fresh }: Admin): Promise<vo
     return /"ban":\{"by":"gateway","since":"[^"]+","strikes":1\}/.test(text)
   })
   t.match(json(await ask('GET', `/admin/keys/${earned}`)), { bannedUntil: /Z$/ })
-  await comparing
   const events = { accept: 'text/event-stream' }
   await ask('HEAD', '/admin/live', undefined, events)
   const watch = contract.held(t, () => askEvents(t, url))
@@ -196,35 +188,6 @@ async function askOfActs(t: Test, ask: Call): Promise<void> {
   }
   t.equal((await ask('POST', '/admin/keys/disable', { account: 'acts' })).status, 200)
   t.match((await ask('GET', '/admin/audit?limit=1')).text, '"act":{')
-}
-
-/** Compares a backend that would break something, while callers ask. */
-async function askToCompare(t: Test, ask: Call, { call, key }: Admin['gateway']): Promise<void> {
-  const other = await startUpstream(t, (_request, response) => {
-    response.setHeader('content-type', 'application/json').end('{}')
-  })
-  const { headers } = await key({ plan: 'pro' })
-  let isOver = false
-  const compared = ask('POST', comparison, { url: other.url, share: '100%', for: '3s' }).finally(
-    () => (isOver = true),
-  )
-  while (!isOver) {
-    await call('GET', '/v1/pets', undefined, headers)
-    await pause(10)
-  }
-  t.match(json(await compared), { fit: false, routes: [{ breaks: [{ what: '.up is missing' }] }] })
-  const compares = operations.filter(({ path }) => path === comparison)
-  const [first, ...others] = compares.flatMap(examplesOf)
-  const two = [1, 2].map(() => ask('POST', comparison, first?.value))
-  const [taken, refused] = (await Promise.all(two)).sort((a, b) => a.status - b.status)
-  t.strictSame([taken?.status, refused?.status], [200, 409])
-  t.match(taken && json(taken), { ended: 'time', requests: { compared: 0 } })
-  const events = { accept: 'text/event-stream' }
-  for (const { value } of others) {
-    const { status, text } = await ask('POST', comparison, value, events)
-    t.equal(status, 200, `${comparison} takes the examples of what it takes: ${text}`)
-    t.match(text, 'event: end\n')
-  }
 }
 
 /** Asks for previews of quotas that would be hit, and that were refused. */
@@ -382,8 +345,7 @@ async function askOddly(t: Test, { ask, fresh, gateway }: Admin): Promise<void> 
     t.match(xml, { message: `Send the body as ${said}.`, status: 415 }, `${method} ${path}`)
     // A check answers that a text is unsound; a token can be imported once.
     const isChecked = path === '/admin/config/check' || isSave(operation)
-    const isLong = path === comparison
-    if (!isChecked) await holdBodies(t, asked, isLong || path === '/admin/keys/import')
+    if (!isChecked) await holdBodies(t, asked, path === '/admin/keys/import')
   }
   t.strictSame(await askAll(ask, bodied, { id, query: '?all=true' }), [400])
 }

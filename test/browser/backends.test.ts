@@ -4,7 +4,6 @@ import { startAdmin } from '../support/admin.ts'
 import { go, looksWell, picture, startBrowser } from '../support/browser.ts'
 import { startUpstream } from '../support/gateway.ts'
 import { token } from '../support/operator.ts'
-import { until } from '../support/until.ts'
 
 const { test } = await startBrowser(t)
 
@@ -13,66 +12,46 @@ function choose(page: Page, step: string): Promise<void> {
   return page.getByRole('radio', { name: step }).press(' ')
 }
 
-test('a backend is compared by real requests, until its operator stops it', async (t, open) => {
-  const admin = await startAdmin(t, { tokens: `alice:${token},bob/support:the-token-of-bob` })
-  const { call, key } = admin.gateway
-  const { headers } = await key({ plan: 'pro' })
+test('a backend that would break something says so, and what was found is kept', async (t, open) => {
+  const admin = await startAdmin(t, {
+    tokens: `alice:${token},bob/support:the-token-of-bob`,
+    upstreamMore: 'probes: [ { request: GET /v1/pets } ]',
+  })
   const other = await startUpstream(t, (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{}')
   })
   const page = await open(admin.url, { place: 'backends' })
   const address = page.getByLabel('Address')
   await address.fill(other.url)
-  await choose(page, '2. Compare')
-  await page.getByLabel('Share').fill('100%')
   await page.keyboard.press('Enter')
-  await page.getByText(`No request was compared with ${other.url} yet.`).waitFor()
-  await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': 'order-66' })
-  await page.getByText(`${other.url} would break 1 of 1 route`).waitFor()
-  const found = page.getByRole('region', { name: 'Compared requests, by route' })
-  t.match(await found.innerText(), /\.up is missing: 1\s+e\.g\. GET \/v1\/pets, order-66/)
+  await page.getByText('It would break callers.').waitFor()
+  const found = page.getByRole('region', { name: 'Findings' })
+  t.match(await found.innerText(), /GET \/v1\/pets\s+200, as now\s+200\s+\d+\s+\.up is missing/)
 
   await go(page, 'audit')
-  await page.getByText('upstreams.compare').first().waitFor()
-  await call('GET', '/v1/pets', undefined, headers)
+  await page.getByText('upstreams.check').first().waitFor()
   await go(page, 'backends')
-  await found.getByText('.up is missing: 2').waitFor()
+  await found.waitFor()
   t.equal(await address.inputValue(), other.url, 'what was typed is kept')
-  await looksWell(t, page, 'comparing')
+  await looksWell(t, page, 'checked')
   await page.setViewportSize({ width: 320, height: 800 })
   t.equal(await page.evaluate('document.scrollingElement.scrollWidth'), 320)
-  await picture(page, 'comparing-320')
-
-  const stop = page.getByRole('button', { name: 'Stop' })
-  await stop.focus()
-  await page.keyboard.press('Enter')
-  await page.getByText('You have stopped it.').waitFor()
-  t.ok(await page.getByRole('button', { name: 'Compare', exact: true }).isEnabled())
-  const again = { url: other.url, for: '1s' }
-  const path = '/admin/upstreams/compare'
-  await until(async () => (await admin.ask('POST', path, again)).status === 200)
+  await picture(page, 'checked-320')
 
   const bobs = await open(admin.url, { place: 'backends', token: 'the-token-of-bob' })
   await bobs.getByLabel('Address').waitFor()
-  t.equal(await bobs.getByText('2. Compare').count(), 0, 'it is not for every role')
+  t.equal(await bobs.getByText('2. Swap').count(), 0, 'a swap is not for every role')
 })
 
-test('an address is typed once, checked, compared and swapped to, and the way back stays in view', async (t, open) => {
+test('an address is typed once, checked and swapped to, and the way back stays in view', async (t, open) => {
   const other = await startUpstream(t)
-  const { url, gateway } = await startAdmin(t)
+  const { url } = await startAdmin(t)
   const page = await open(url, { place: 'backends' })
   await page.getByLabel('Address').fill(other.url)
   await page.keyboard.press('Enter')
   await page.getByText('Nothing would break.').waitFor()
-  await choose(page, '2. Compare')
-  await page.getByLabel('Share').fill('100%')
-  await page.keyboard.press('Enter')
-  await page.getByText('No request was compared').waitFor()
-  const { headers } = await gateway.key({ plan: 'pro' })
-  await gateway.call('GET', '/v1/pets', undefined, headers)
-  await page.getByText('Nothing breaks so far: 1 request').waitFor()
+  await choose(page, '2. Swap')
   t.ok(await page.getByText('Nothing would break.').isVisible(), 'what was found stays')
-  await choose(page, '3. Swap')
   await page.getByLabel('Percent of callers').fill('10, 50')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Save', exact: true }).waitFor()

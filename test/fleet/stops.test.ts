@@ -105,8 +105,6 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     'plans demand': () => ask('GET', '/admin/plans/free/demand?days=90'),
     'shadow report': () => ask('GET', '/admin/shadow?days=90'),
     'upstream check': () => ask('POST', '/admin/upstreams/check', { url: next }),
-    'upstream compare': () =>
-      ask('POST', '/admin/upstreams/compare', { url: next, for: '1s', share: '1%' }),
     'upstream swap status': () => ask('GET', '/admin/swaps'),
     'upstream swap pause': swap('pause'),
     'upstream swap resume': swap('resume'),

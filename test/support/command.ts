@@ -8,15 +8,13 @@ export type Answers = Readonly<{
   line?: string
   /** The answer of a person at a terminal; a script isn't asked. */
   confirm?: Surroundings['confirm']
-  /** Its Ctrl-C. */
-  interrupt?: AbortSignal
 }>
 
 /** Runs a command in this process: a process of its own takes a thousand times as long. */
 export async function runCommand(
   args: string[],
   environment: Record<string, string>,
-  { line = '', confirm = () => Promise.resolve(true), interrupt }: Answers = {},
+  { line = '', confirm = () => Promise.resolve(true) }: Answers = {},
 ): Promise<Ran> {
   let [out, stdout] = ['', '']
   const code = await run(args, {
@@ -28,7 +26,6 @@ export async function runCommand(
     askSecret: () => Promise.resolve(line.trim()),
     readInput: () => Promise.resolve(line),
     confirm,
-    interrupted: () => interrupt ?? new AbortController().signal,
   })
   return { code, out, stdout }
 }

@@ -48,13 +48,13 @@ export type Failure = Readonly<{
 export type AttemptListener = {
   answered(answer: BackendAnswer): void
   /** A piece of the body of an answer, as it is handed on. */
-  piece?(piece: Buffer): void
+  piece(piece: Buffer): void
   /** The trailers of an answer, before its body ends. */
-  trailed?(trailers: IncomingHttpHeaders): void
+  trailed(trailers: IncomingHttpHeaders): void
   upgraded(headers: IncomingHttpHeaders, socket: Duplex, target: Target): void
   failed(failure: Failure): void
   /** Its caller has left, or reads nothing any more. */
-  left?(): void
+  left(): void
   /** The attempt is over: answered, failed, cancelled, or turned into a WebSocket. */
   ended(): void
 }

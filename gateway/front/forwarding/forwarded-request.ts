@@ -19,7 +19,6 @@ import { CallerBody, readWhole, smallBytes } from './caller-body.ts'
 import { headersForCaller, outgoingHeaders } from './headers.ts'
 import { end, endingOf, type OnItsWay } from './ending.ts'
 import { locationFor } from './location.ts'
-import type { Headers, Onlooker } from './onlooker.ts'
 import { hasWrongDigest } from './signed-headers.ts'
 import { overloaded, slow, tooLarge, unhealthy, unsigned, wrongDigest } from './refusals.ts'
 import { TargetAttempt } from './target-attempt.ts'
@@ -94,8 +93,7 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     if (!upstream.hasRoom) return end(this, { refusal: overloaded(), isGivenBack: true })
     if (this.forwarding.sign && hasWrongDigest(raw.headers, body))
       return end(this, { refusal: wrongDigest(), isGivenBack: false })
-    const { id: requestId } = this.request
-    const headers = outgoingHeaders(this, { target: this.#target, body, requestId })
+    const headers = outgoingHeaders(this, this.#target, body)
     const outgoing = {
       method,
       target: this.#target,
@@ -154,41 +152,12 @@ export class ForwardedRequest implements AttemptListener, OnItsWay {
     }
     const { place } = this.record
     if (place && /^text\/event-stream\b/.test(String(headers['content-type']))) place.lasts = true
-    const onlooker = this.forwarding.onlooker.current
-    if (onlooker !== undefined) this.#show(onlooker, answer, headers)
     reply.code(status).headers(headers)
     // Fastify adds a content type to bytes without one, but not to a stream.
     const isPlain = !Buffer.isBuffer(body) || headers['content-type'] !== undefined
     if (isPlain) void reply.send(body)
     else void reply.header('content-length', body.length).send(Readable.from([body]))
     if (body instanceof Readable) body.once('resume', () => reply.raw.flushHeaders())
-  }
-
-  /** Shows an answer to the comparison that runs, if the request is in its sample. */
-  #show(onlooker: Onlooker, { status, body }: BackendAnswer, headers: Headers): void {
-    const { route, upstream } = this.forwarding
-    const { method, id: requestId, headers: asked } = this.request
-    // A WebSocket that was refused can't be asked for again.
-    if (this.#outgoing?.upgrade || !onlooker.draws(upstream.settings.name, method)) return
-    const { sentAtMs, answeredAtMs, caller } = this.record
-    onlooker.follow({
-      method,
-      target: this.#target,
-      host: this.#outgoing?.host,
-      hasCookies: upstream.settings.passesCookies && asked.cookie !== undefined,
-      requestId,
-      route,
-      status,
-      headers,
-      body,
-      callerId: caller?.id ?? '',
-      response: this.reply.raw,
-      ms: answeredAtMs - sentAtMs,
-      headersFor: (requestId) => {
-        const sent = { target: this.#target, body: undefined, requestId, isOfUpstream: false }
-        return outgoingHeaders(this, sent)
-      },
-    })
   }
 
   piece(piece: Buffer): void {

@@ -4,7 +4,6 @@ import type { Route } from '../config/config.ts'
 import type { Ranges } from '../http/address.ts'
 import type { Via } from '../http/via.ts'
 import type { RequestRecord } from '../request-record.ts'
-import type { OnlookerSlot } from './onlooker.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { UnderWay } from './under-way.ts'
 import type { Upstream } from './upstream.ts'
@@ -26,8 +25,6 @@ export type ForwardingOptions = Readonly<{
   tunnels: Tunnels
   /** The answers that are read on for their cost alone. */
   drains: UnderWay
-  /** Where a comparison looks on, while one runs. */
-  onlooker: Readonly<OnlookerSlot>
 }>
 
 /** All that the requests of one route share. */

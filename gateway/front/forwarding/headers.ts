@@ -10,10 +10,12 @@ import type { CallerBody } from './caller-body.ts'
 import { cookiesForBackend, cookiesForCaller } from './cookies.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { OnItsWay } from './ending.ts'
-import type { Headers } from './onlooker.ts'
 import { unforwardable } from './refusals.ts'
 import { pushSigned } from './signed-headers.ts'
 import { dropHeader, hopByHop, isWithheld, plainName, unsendable } from './withheld-headers.ts'
+
+/** Headers of an answer, by their names in lower case. */
+type Headers = Record<string, string | string[]>
 
 /** Headers that no caller sees: a backend's limits, its software, and those for its connection alone. */
 const withheldFromCaller = new Set(`${hopByHop} server x-powered-by x-request-id`.split(' '))
@@ -38,30 +40,24 @@ const signed = new Set(['signature', 'signature-input', 'content-digest'])
 const isPassedOn = new BoundedMap<boolean>(1_000)
 const isPassedBack = new BoundedMap<boolean>(1_000)
 
-type Sent = Readonly<{
-  /** Path and query at the backend. */
-  target: string
-  body: CallerBody | Buffer | undefined
-  requestId: string
-  /** A backend that isn't of the upstream gets no cookies, and no headers of the configuration. */
-  isOfUpstream?: boolean
-}>
-
 /**
  * The headers for the backend, names and values in turn: the caller's that may pass, those of the configuration, and the
- * gateway's own about the caller.
+ * gateway's own about the caller. `target` is path and query at the backend.
  */
-export function outgoingHeaders(sender: OnItsWay, sent: Sent): string[] {
+export function outgoingHeaders(
+  sender: OnItsWay,
+  target: string,
+  body: CallerBody | Buffer | undefined,
+): string[] {
   const { forwarding, request, record } = sender
-  const { body, requestId, isOfUpstream = true } = sent
   const { upstream, sign, trustedProxies, withheld, fixedHeaders, via } = forwarding
   const { raw } = request
-  const headers = headersForBackend(raw, isOfUpstream && upstream.settings.passesCookies, withheld)
-  if (fixedHeaders && isOfUpstream) headers.push(...fixedHeaders)
+  const headers = headersForBackend(raw, upstream.settings.passesCookies, withheld)
+  if (fixedHeaders) headers.push(...fixedHeaders)
   addForwarded(headers, request, trustedProxies)
   if (via) headers.push('via', via.lineFor(raw.httpVersion))
-  const { own, claims } = callerHeaders(record, requestId)
-  if (sign) pushSigned(headers, own, claims, sender, sent)
+  const { own, claims } = callerHeaders(record, request.id)
+  if (sign) pushSigned(headers, own, claims, sender, { target, body })
   else headers.push(...own, ...(claims ?? []))
   const { answerCost } = forwarding.route
   if (answerCost?.inBody) setHeader(headers, 'accept-encoding', 'identity')
@@ -154,7 +150,7 @@ function addForwarded(
 export function headersForCaller(
   headers: IncomingHttpHeaders,
   status: number,
-  via?: Via,
+  via: Via | undefined,
 ): Headers | Refusal {
   const named = namesIn(asOne(headers.connection))
   const isBodiless = status === 204 || status === 304
@@ -182,7 +178,7 @@ export function headersForCaller(
 }
 
 /** A header as one text, as HTTP reads one that comes several times. */
-export function asOne(header: string | string[] | undefined): string | undefined {
+function asOne(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header
 }
 

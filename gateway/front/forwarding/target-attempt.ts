@@ -58,7 +58,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     this.#stop()
     this.#controller?.abort(new Error('the caller has gone'))
     this.#stream?.destroy()
-    this.#listener.left?.()
+    this.#listener.left()
     this.#listener.ended()
   }
 
@@ -101,7 +101,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   onResponseEnd(_controller?: Controller, trailers: IncomingHttpHeaders = {}): void {
     if (this.#state === 'over') return
-    this.#listener.trailed?.(trailers)
+    this.#listener.trailed(trailers)
     if (this.#state === 'answering') {
       this.#handOn()
       this.#stream?.push(null)
@@ -144,7 +144,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
         body,
         target: this.#target,
       })
-      if (first) this.#listener.piece?.(first)
+      if (first) this.#listener.piece(first)
     } catch (error) {
       this.#giveUp(error)
     }
@@ -181,7 +181,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   #handOn(controller?: Controller): void {
     const piece = this.#gathered.take()
     if (!piece || this.#state === 'over') return
-    this.#listener.piece?.(piece)
+    this.#listener.piece(piece)
     if (this.#bytesLeft !== undefined) return this.#drain(piece)
     if (this.#stream?.push(piece)) this.#timer?.refresh()
     else if (controller) this.#pause(controller)
@@ -194,7 +194,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   #pause(controller: Controller): void {
     controller.pause()
-    this.#wait(stalledMs, 'the caller has stopped reading', () => this.#listener.left?.())
+    this.#wait(stalledMs, 'the caller has stopped reading', () => this.#listener.left())
   }
 
   #resume(): void {

@@ -36,15 +36,12 @@ export class EventStreams {
     return headers.accept?.startsWith(eventType) ?? false
   }
 
-  /**
-   * Answers with the events of a watcher, until its last one, or until the client goes, its operator's time ends, or the
-   * gateway stops.
-   */
-  async answer(
+  /** Answers with the events of a watcher, until the client goes, its operator's time ends, or the gateway stops. */
+  answer(
     { method, admin }: FastifyRequest,
     reply: FastifyReply,
-    watch: (heard: () => void) => Watcher | Promise<Watcher>,
-  ): Promise<FastifyReply> {
+    watch: (heard: () => void) => Watcher,
+  ): FastifyReply {
     const { isStopping, clock } = this.#options
     if (this.#open.size >= mostStreams || isStopping()) {
       const why = isStopping() ? 'The gateway stops.' : `${mostStreams} others watch already.`
@@ -52,12 +49,12 @@ export class EventStreams {
     }
     const endsAtMs = admin?.endsAtMs ?? Infinity
     const isOver = (): boolean => isStopping() || clock() >= endsAtMs
-    const opened: { stream?: EventStream } = {}
-    const watcher = method === 'HEAD' ? undefined : await watch(() => opened.stream?.heard())
     void reply.header('cache-control', 'no-store').type(eventType)
-    if (!watcher) return reply.send('')
-    const stream = new EventStream(watcher, isOver)
-    opened.stream = stream
+    if (method === 'HEAD') return reply.send('')
+    const stream: EventStream = new EventStream(
+      watch(() => stream.heard()),
+      isOver,
+    )
     this.#open.add(stream)
     stream.once('close', () => this.#open.delete(stream))
     // The client has gone meanwhile.
@@ -116,8 +113,5 @@ class EventStream extends Readable {
     if (!event) return
     this.#isWanted = false
     this.push(`event: ${event.name}\ndata: ${JSON.stringify(event.snapshot)}\n\n`)
-    if (!event.isLast) return
-    this.#isEnded = true
-    this.push(null)
   }
 }

@@ -81,7 +81,7 @@ function addRoute(
       const leaving = new AbortController()
       reply.raw.once('close', () => leaving.abort())
       const operator = operatorOf(request)
-      const context = contextOf(options, operator, leaving.signal)
+      const context = contextOf(options, operator)
       const name = keyNameOf(operation)
       const { id } = request.params
       if (name !== undefined && id !== undefined) {
@@ -169,7 +169,6 @@ function bodyOf(parameters: Parameters): ReadGiven {
 function contextOf(
   { gateway, reloader, secrets, ...others }: OperationsOptions,
   operator: Operator,
-  left: AbortSignal,
 ): GatewayContext {
   const by = operator.name
   return {
@@ -178,7 +177,6 @@ function contextOf(
     reloader,
     by,
     operator,
-    left,
     inForce: async () => {
       const { config: shown, lines } = await reloader.desk('view')
       const { state, text } = reloader

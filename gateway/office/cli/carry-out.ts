@@ -1,15 +1,9 @@
 import { printable } from '../../../shared/printable.ts'
-import { progressBar, type Screen } from '../../../shared/progress.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
 import type { CommandContext } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
-import {
-  forPrograms,
-  WrongInput,
-  type Progress,
-  type WorkingOperation,
-} from '../operations/operation.ts'
+import { forPrograms, WrongInput, type WorkingOperation } from '../operations/operation.ts'
 import type { Input } from './arguments.ts'
 import { keyFinder, keyWord } from './given.ts'
 import { secretsOf } from './options.ts'
@@ -48,15 +42,10 @@ async function askFor(
 ): Promise<number> {
   const [endpoint] = operation.at
   if (!endpoint) return 1
-  const { stdout, stderr } = surroundings
   const { target, sent } = requestFor(operation, endpoint, values)
-  const { progress } = operation
-  const answer = progress
-    ? await context.followGateway(target, sent, following(progress, stderr))
-    : await context.askGateway(target, undefined, sent)
-  if (progress && stderr.isTTY) stderr.write('\n')
+  const answer = await context.askGateway(target, undefined, sent)
   const text = input.values['json'] ? jsonText(answer) : await operation.text(answer, context)
-  stdout.write(`${text}\n`)
+  surroundings.stdout.write(`${text}\n`)
   return operation.isRefused?.(answer) ? 1 : 0
 }
 
@@ -123,14 +112,4 @@ async function shown(
   const value = forPrograms(operation, result, context)
   if (!(value instanceof Listed)) return jsonText(value)
   return value.isInOrder ? value.json(jsonText) : jsonText(await value.wholeJson())
-}
-
-/** Shows how far an operation of the running gateway has come. */
-function following(progress: (json: unknown) => Progress, screen: Screen): (json: unknown) => void {
-  let show: ((done: number) => void) | undefined
-  return (json) => {
-    const { label, done, total } = progress(json)
-    show ??= progressBar(screen, label, total)
-    show(done)
-  }
 }

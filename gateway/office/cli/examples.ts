@@ -40,7 +40,6 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'plans demand': ['free', 'free --days 7'],
   'shadow report': ['', '--plan free --csv'],
   'upstream check': ['http://10.0.0.9:8090', 'http://10.0.0.9:8090 --upstream animals --json'],
-  'upstream compare': ['http://10.0.0.9:8090', 'http://10.0.0.9:8090 --share 20% --for 1h'],
   'upstream swap status': ['', 'animals --wait 2h'],
   'upstream swap pause': ['animals', 'animals --by alice'],
   'upstream swap resume': ['animals', 'animals --by alice'],

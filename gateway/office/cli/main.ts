@@ -11,9 +11,4 @@ process.exitCode = await run(process.argv.slice(2), {
   askSecret,
   readInput,
   confirm,
-  interrupted: () => {
-    const interrupted = new AbortController()
-    process.once('SIGINT', () => interrupted.abort())
-    return interrupted.signal
-  },
 })

@@ -8,13 +8,18 @@ import { explain, overview } from './help.ts'
 import { commonOptions } from './options.ts'
 
 /** By a command that has been removed: the commands and settings that do its work. */
-const replacements: ReadonlyMap<string, string> = new Map([
+const replacements = [
   [
     'simulate',
     'plans preview tells whom other limits would have refused, plans demand how high quotas came, ' +
       'and shadow limits count what they would refuse from now on',
   ],
-])
+  [
+    'upstream compare',
+    'upstream check compares another backend by probes, and a swap moves callers there step by step ' +
+      'and back by itself',
+  ],
+] as const
 
 /**
  * The list of commands, the version, or a sentence about an unknown command. `isAsked`: the user asked for help, so it
@@ -24,10 +29,9 @@ export function explainAll(words: string[]): { text: string; isAsked: boolean } 
   if (words.includes('--version')) return { text: `${version()}\n`, isAsked: true }
   const { positionals, values } = tokensOf(commonOptions, words)
   const named = positionals.filter((word) => word !== 'help')
-  const [first = ''] = named
-  const replacement = replacements.get(first)
-  if (replacement !== undefined) {
-    return { text: `the command "${first}" no longer exists: ${replacement}`, isAsked: false }
+  const former = replacements.find(([name]) => `${named.join(' ')} `.startsWith(`${name} `))
+  if (former) {
+    return { text: `the command "${former[0]}" no longer exists: ${former[1]}`, isAsked: false }
   }
   const asksForHelp = named.length < positionals.length || values['help'] === true
   const called = asksForHelp ? calledBy(named, operations) : undefined

@@ -111,11 +111,6 @@ async function runCommand(
       environment['GATEWAY_SECRET'] || !environment['ADMIN_TOKEN']
         ? undefined
         : (endpoint, sent) => askGateway(endpoint, withoutToken, sent),
-    followGateway: async (endpoint, sent, heard) => {
-      const { followGateway } = await import('./running-gateway.ts')
-      const options = { sent, heard, signal: surroundings.interrupted() }
-      return followGateway(toOf(config.admin), endpoint, options)
-    },
     hasVariable: (variable) => Boolean(environment[variable]),
     by,
     clock: Date.now,

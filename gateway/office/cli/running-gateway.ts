@@ -20,57 +20,16 @@ export async function askGateway(to: To, endpoint: Endpoint, asked: Asked): Prom
   return JSON.parse(await (await answerOf(to, endpoint, asked)).text()) as unknown
 }
 
-/**
- * Follows the events of the running gateway; resolves to the JSON of the last one, which is `end`, or the last one so far
- * when the signal ends it. `heard` gets each one before it.
- */
-export async function followGateway(
-  to: To,
-  endpoint: Endpoint,
-  {
-    sent,
-    heard,
-    signal,
-  }: Readonly<{ sent: Sent; heard: (json: unknown) => void; signal: AbortSignal }>,
-): Promise<unknown> {
-  const headers = { ...sent.headers, accept: 'text/event-stream' }
-  const answer = await answerOf(to, endpoint, { sent: { ...sent, headers }, signal })
-  const decoder = new TextDecoder()
-  let rest = ''
-  let latest: unknown
-  try {
-    for await (const bytes of answer.body ?? []) {
-      const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
-      rest = events.pop() ?? ''
-      for (const event of events) {
-        const data = /^data: (.*)$/m.exec(event)?.[1]
-        if (data === undefined) continue
-        const json = JSON.parse(data) as unknown
-        if (event.startsWith('event: end\n')) return json
-        heard(json)
-        latest = json
-      }
-    }
-  } catch (error) {
-    if (signal.aborted && latest !== undefined) return latest
-    throw new Error(brokenOff, { cause: error })
-  }
-  throw new Error(brokenOff)
-}
-
-const brokenOff = 'the gateway has ended the connection before it was done: is it stopped?'
-
 type Asked = Readonly<{
   otherwise?: string | undefined
   sent?: Sent | undefined
-  signal?: AbortSignal
 }>
 
 /** The answer of the running gateway, if it isn't a refusal. */
 async function answerOf(
   { address, adminToken }: To,
   endpoint: Endpoint,
-  { otherwise = '', sent, signal }: Asked,
+  { otherwise = '', sent }: Asked,
 ): ReturnType<Fetch> {
   const [method = '', path = ''] = endpoint.split(' ')
   const { host, port, tls } = address
@@ -84,13 +43,11 @@ async function answerOf(
   const authorization = token ? { authorization: `Bearer ${token.token}` } : {}
   const options = { method, ...sent, headers: { ...sent?.headers, ...authorization } }
   const ask = await fetchFor(address)
-  const answer = await ask(url + path, signal ? { ...options, signal } : options).catch(
-    (error: unknown) => {
-      const why = tlsFailure(error)
-      const sentence = why === undefined ? '' : `: ${why.replace(/\.$/, '')}`
-      throw new NoAnswer(failed(`no gateway answers at ${url}${sentence}`), { cause: error })
-    },
-  )
+  const answer = await ask(url + path, options).catch((error: unknown) => {
+    const why = tlsFailure(error)
+    const sentence = why === undefined ? '' : `: ${why.replace(/\.$/, '')}`
+    throw new NoAnswer(failed(`no gateway answers at ${url}${sentence}`), { cause: error })
+  })
   if (answer.ok) return answer
   const body = await answer.text()
   if (answer.status === 403 && body.includes(noToken)) {

@@ -15,8 +15,6 @@ export type Surroundings = Readonly<{
   readInput: () => Promise<string>
   /** Whether the user at the terminal agrees; `undefined` without a terminal. */
   confirm: (question: string) => Promise<boolean | undefined>
-  /** Aborts at Ctrl-C, which then ends nothing else. */
-  interrupted: () => AbortSignal
 }>
 
 /** Prints a remark on standard error. */

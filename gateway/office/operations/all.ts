@@ -53,7 +53,6 @@ import { copyToStore } from './store/copy.ts'
 import { dumpStore } from './store/dump.ts'
 import { loadStore } from './store/load.ts'
 import { checkUpstream } from './upstream/check.ts'
-import { compareUpstream } from './upstream/compare.ts'
 import { listUpstreams } from './upstream/list.ts'
 import { callBackSwap, finishSwap, pauseSwap, resumeSwap, swapStatus } from './upstream/swap.ts'
 
@@ -93,7 +92,6 @@ export const operations: readonly Operation[] = [
   showDemand,
   reportShadow,
   checkUpstream,
-  compareUpstream,
   swapStatus,
   pauseSwap,
   resumeSwap,

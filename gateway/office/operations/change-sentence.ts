@@ -87,8 +87,6 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'swap.back': ({ subject, now }) => `sent all callers of ${subject} back${why(now)}`,
   'swap.refused': ({ subject, now }) => `refused the swap of ${subject}${why(now)}`,
   'upstreams.check': ({ subject, now }) => `checked ${text(now['url'])} for ${subject}`,
-  'upstreams.compare': ({ subject, now }) =>
-    `began to compare ${subject} with ${text(now['url'])} by ${text(now['share'])} for ${text(now['for'])}`,
   'gateways.differ': () => 'noticed that the gateways run different configurations',
   'gateways.agree': () => 'noticed that the gateways run one configuration again',
   'store.copy': ({ subject, now }) => `copied ${text(now['from'])} to ${subject}`,

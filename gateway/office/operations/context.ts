@@ -59,12 +59,6 @@ export type CommandContext = Context &
     configFile: string
     /** Asks the running gateway; resolves to its JSON. Errors end with `otherwise`, the advice if none answers. */
     askGateway: (endpoint: Endpoint, otherwise?: string, sent?: Sent) => Promise<unknown>
-    /** Follows the events of the running gateway; resolves to the JSON of the last one. */
-    followGateway: (
-      endpoint: Endpoint,
-      sent: Sent,
-      heard: (json: unknown) => void,
-    ) => Promise<unknown>
     /** Whether a variable of the environment is set. */
     hasVariable: (name: string) => boolean
     /** The author of changes, for the audit. */
@@ -77,6 +71,4 @@ export type GatewayContext = Context &
     gateway: OperatedGateway
     reloader: Reloader
     by: string
-    /** Aborts when the client has its answer, or has left. */
-    left: AbortSignal
   }>

@@ -73,19 +73,13 @@ export type Said = Readonly<{
 
 /** A subscription to the result of an operation: `take` gives what is new since its last call, `end` ends it. */
 export type Watcher = Readonly<{
-  take: () => Readonly<{ name: string; snapshot: unknown; isLast?: boolean }> | undefined
+  take: () => Readonly<{ name: string; snapshot: unknown }> | undefined
   end: () => void
 }>
 
-/** How far something long has come. */
-export type Progress = Readonly<{ label: string; done: number; total: number }>
-
-/** The ways in which a gateway tells of an operation while it runs. */
-type Following<Values, Result> = Readonly<{
-  /** Watches its result, for clients that accept server-sent events; `heard` is called when there is something to take. */
-  watch?(context: GatewayContext, values: Values, heard: () => void): Watcher | Promise<Watcher>
-  /** How far it has come, if it takes long: its command follows its events to the last one. */
-  progress?(result: Result): Progress
+/** Watches a result, for clients that accept server-sent events; `heard` is called when there is something to take. */
+type Watched<Values> = Readonly<{
+  watch?(context: GatewayContext, values: Values, heard: () => void): Watcher
 }>
 
 /** The knowledge of a command that needs neither a configuration nor a store. */
@@ -125,10 +119,7 @@ type Untyped<Where> = Definition<Parameters, unknown, unknown, Where, AnyValues>
 /** Something that operators can do with stores, configurations or gateways. */
 export type WorkingOperation =
   | (Untyped<Context> & AtEndpoints & Readonly<{ where: 'anywhere' }>)
-  | (Untyped<GatewayContext> &
-      Following<AnyValues, unknown> &
-      AtEndpoints &
-      Readonly<{ where: 'gateway' }>)
+  | (Untyped<GatewayContext> & Watched<AnyValues> & AtEndpoints & Readonly<{ where: 'gateway' }>)
   | (Untyped<CommandContext> & OfCommandLine & Readonly<{ where: 'command line' }>)
 
 /** Something that operators can do. */
@@ -151,7 +142,7 @@ export function operation<const All extends Parameters, Result, Json = Result>(
 /** An operation that needs a running gateway. The command line asks the gateway at its admin address; its texts are made of the JSON of the answer. */
 export function ofGateway<const All extends Parameters, Result>(
   definition: Omit<Definition<All, Result, Result, GatewayContext>, 'json' | 'run'> &
-    Following<Given<All>, NoInfer<Result>> &
+    Watched<Given<All>> &
     AtEndpoints &
     Readonly<{
       run(context: GatewayContext, values: Given<All>): Promise<Result | Written<Result>>

@@ -233,6 +233,11 @@ t.test('the commands on keys', async (t) => {
       [run('config', 'set'), 2, /"config set" needs PLACE \([^)]+\) and VALUE \(/],
       [run('--config', 'new.yaml', 'simulate', 'a.log', '--against', 'old.yaml'), 2, instead],
       [run('simulate', '--help'), 2, instead],
+      [
+        run('upstream', 'compare', 'http://10.0.0.9:8090'),
+        2,
+        /^tollgate: the command "upstream compare" no longer exists: upstream check .* a swap [^\n]*\n$/,
+      ],
       [run('plans', 'preview', 'free'), 2, /^tollgate: give at least one of --per-second, .*\n$/],
       [
         create('--plan', 'free', '--adress', 'x'),

@@ -258,6 +258,9 @@ t.test('an answer that can’t be handed on fails its own request, and nothing e
           answered: () => {
             throw new Error('of ours')
           },
+          piece: () => undefined,
+          trailed: () => undefined,
+          left: () => undefined,
           upgraded: () => t.fail(),
           failed: ({ kind, cause }) => events.push(kind, cause.message),
           ended: () => {

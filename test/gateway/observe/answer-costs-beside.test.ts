@@ -1,36 +1,11 @@
 import t from 'tap'
 import { startAdmin } from '../../support/admin.ts'
-import { allRequests, compare } from '../../support/comparison.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
-import { unlimited } from '../../support/operator.ts'
 import { until } from '../../support/until.ts'
 
 const routes =
   '[ { path: /v1/*, upstream: animals, cost: { estimate: 10, from: answer, atMost: 500 } } ]'
-
-t.test('a mirrored answer settles nothing, and its cost is no difference', async (t) => {
-  const telling = (cost: string) =>
-    startUpstream(t, (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'X-Gateway-Cost': cost })
-      response.end('{}')
-    })
-  const [upstream, wouldBe] = [await telling('37'), await telling('410')]
-  const { gateway, url } = await startAdmin(t, { upstream, more: unlimited, routes })
-  const { headers, key } = await gateway.key({ plan: 'p' })
-  const settings = { url: wouldBe.url, for: '1m', share: allRequests }
-  const { latest, leave } = await compare(t, url, settings)
-  for (let i = 0; i < 5; i++) await gateway.call('GET', '/v1/x', undefined, headers)
-  await until(() => latest().requests.compared === 5)
-  t.strictSame(latest().routes[0]?.breaks, [])
-  t.strictSame([...gateway.app.front.meters.answerCosts], [['told', '', 5]])
-  await gateway.app.front.flushCounts()
-  t.match(json(await gateway.call('GET', '/v1/usage', undefined, headers)), {
-    key: key.id,
-    days: [{ points: 5 * 37, estimated: 50 }],
-  })
-  leave()
-})
 
 t.test('shadow, near limits, peaks and previews go by what answers have told', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => {

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { CheckedUpstream } from '../../operations/upstream/check.ts'
-import { useComparison } from './comparison.ts'
 
 /** The way to another backend: its address, typed once, and what its steps have told. */
 export type Migration = Readonly<{
   url: string
   /** The upstream that it would be of; empty for the first one. */
   upstream: string
-  step: 'check' | 'compare' | 'swap'
+  step: 'check' | 'swap'
   checked?: CheckedUpstream | undefined
   /** The description of the swap. */
   swap?: Readonly<Record<string, unknown>> | undefined
@@ -19,5 +18,5 @@ export type KeptMigration = ReturnType<typeof useMigration>
 export function useMigration() {
   const [at, setAt] = useState<Migration>({ url: '', upstream: '', step: 'check' })
   const change = (news: Partial<Migration>): void => setAt((before) => ({ ...before, ...news }))
-  return { at, change, comparison: useComparison() }
+  return { at, change }
 }

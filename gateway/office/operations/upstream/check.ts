@@ -2,7 +2,7 @@ import { secretFault } from '../../../../shared/signature.ts'
 import { socketPathOf } from '../../../../shared/unix-socket.ts'
 import type { Config } from '../../../front/config/config.ts'
 import { originOf } from '../../../front/forwarding/target-url.ts'
-import type { Check, Finding } from '../../compare/probe.ts'
+import type { Check, Finding } from '../../probe/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { operation, WrongInput } from '../operation.ts'
@@ -45,7 +45,7 @@ export const checkUpstream = operation({
       await stores().audit.add(entry)
     }
     // Loads undici, which no other command needs.
-    const { holdAgainst } = await import('../../compare/probe.ts')
+    const { holdAgainst } = await import('../../probe/probe.ts')
     const mayBeSigned = inForce === undefined
     const options = { config, upstream, secret, isTrusted, mayBeSigned }
     const comparison = await holdAgainst(url, options)

@@ -5,7 +5,6 @@ import type { Migration, KeptMigration } from '../migration.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
-import { ComparisonResult } from './comparison-result.ts'
 import { Edit } from './edit.ts'
 import { ProbeFindings } from './probe-findings.ts'
 
@@ -18,9 +17,9 @@ type Props = Readonly<{
   upstreams: readonly string[]
 }>
 
-/** The way to another backend: its address, a check by probes, a comparison by real requests, a swap. */
+/** The way to another backend: its address, a check by probes, a swap. */
 export function AnotherBackend({ session, migration, upstreams }: Props) {
-  const { at, change, comparison } = migration
+  const { at, change } = migration
   const { isBusy, error, run } = useWork()
   const [first] = upstreams
   if (session.role === 'read' || first === undefined) return null
@@ -33,12 +32,6 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
       void run(async () => {
         change({ checked: undefined })
         change({ checked: await ask<CheckedUpstream>('POST', '/admin/upstreams/check', backend) })
-      }),
-    compare: (form) =>
-      comparison.begin({
-        ...backend,
-        share: fieldText(form, 'share'),
-        for: fieldText(form, 'for'),
       }),
     swap: (form) => change({ swap: swapIn(form, url) }),
   }
@@ -60,11 +53,10 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
           />`
         }
         <p>${about[step]}</p>
-        <div class="tools">${fieldsOf(step, migration, isBusy)}</div>
+        <div class="tools">${fieldsOf(step, isBusy)}</div>
       </form>
       ${error !== undefined && failure({ message: error })}
       ${checked?.url === url && checked.upstream === upstream && html`<${ProbeFindings} checked=${checked} />`}
-      ${comparisonOf(comparison)}
       ${
         swap && html`<${Edit} set=${{ [`upstreams.${upstream}.swap`]: swap }} session=${session} />`
       }
@@ -74,15 +66,12 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
 
 const steps: readonly (readonly [Step, string])[] = [
   ['check', '1. Check'],
-  ['compare', '2. Compare'],
-  ['swap', '3. Swap'],
+  ['swap', '2. Swap'],
 ]
 
 const about: Readonly<Record<Step, string>> = {
   check:
     'Sends the probes of the configuration to it and to the present one, and lists what would break for callers. It changes nothing.',
-  compare:
-    'Sends a share of the GET and HEAD requests to it as well, each after its caller has the answer, and compares. A GET that has effects has them twice if both share a database. The new backend sees callers’ ids, paths and queries. It goes on while you look at other pages, and ends when this tab is closed.',
   swap: 'Some callers go there first, then more, then all. They come back by themselves if it fails or slows down more than the present one, and by the button Back, which is on this page until the swap is over. It begins when the file is in force on every gateway.',
 }
 
@@ -120,19 +109,9 @@ function addressOf(
 }
 
 /** The fields of a step, and its button. */
-function fieldsOf(
-  step: Step,
-  { comparison: { isRunning, settings } }: KeptMigration,
-  isBusy: boolean,
-) {
+function fieldsOf(step: Step, isBusy: boolean) {
   if (step === 'check')
     return html`<button class="go" disabled=${isBusy}>${isBusy ? 'Checking …' : 'Check'}</button>`
-  if (step === 'compare')
-    return html`
-      ${text('share', 'Share', settings?.share ?? '5%')}
-      ${text('for', 'For', settings?.for ?? '10m')}
-      <button class="go" disabled=${isRunning}>${isRunning ? 'Comparing …' : 'Compare'}</button>
-    `
   return html`
     ${text('steps', 'Percent of callers', '1, 10, 50')} ${text('every', 'Each for', '5m')}
     <button class="go">Show the change</button>
@@ -145,20 +124,6 @@ function text(name: string, label: string, value: string): Child {
       >${label}
       <input class="short" name=${name} required defaultValue=${value} autocomplete="off" />
     </label>
-  `
-}
-
-function comparisonOf({
-  view,
-  isRunning,
-  isStopped,
-  error,
-  stop,
-}: KeptMigration['comparison']): Child {
-  return html`
-    ${error !== undefined && failure({ message: error })}
-    ${isRunning && html`<p><button type="button" onClick=${stop}>Stop</button></p>`}
-    ${view && html`<${ComparisonResult} view=${view} isStopped=${isStopped} />`}
   `
 }
 

@@ -18,7 +18,7 @@ export function Backends({ session, migration }: Props) {
   const config = useData<RunningConfig>('/admin/config')
   return page(
     'Backends',
-    'tollgate upstream list · tollgate upstream check|compare URL · tollgate upstream swap status',
+    'tollgate upstream list · tollgate upstream check URL · tollgate upstream swap status',
     null,
     html`<${Swaps} session=${session} />`,
     aged(upstreams, (all) => {

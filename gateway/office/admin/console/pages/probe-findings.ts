@@ -1,7 +1,7 @@
 import { html } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
-import type { Finding } from '../../../compare/probe.ts'
+import type { Finding } from '../../../probe/probe.ts'
 
 /** What probes have told of another backend. */
 export function ProbeFindings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {

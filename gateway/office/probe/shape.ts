@@ -18,20 +18,14 @@ function mediaType(text: string): { name: string; charset: string } {
   return { name: name.trim(), charset: charset.find(Boolean) ?? 'utf-8' }
 }
 
-/**
- * The members of the earlier JSON answer that the later one lacks, or has with another type. `nameOf` says how members
- * are called, by default as they are.
- */
-export function shapeBreaks(
-  before: string,
-  after: string,
-  nameOf: (name: string) => string = (name) => name,
-): string[] {
-  const [old, now] = [shapeOf(before, nameOf), shapeOf(after, nameOf)]
+/** The members of the earlier JSON answer that the later one lacks, or has with another type. */
+export function shapeBreaks(before: string, after: string): string[] {
+  const [old, now] = [shapeOf(before), shapeOf(after)]
   if (!old || !now) return old ? ['the body isn’t JSON'] : []
   // Members of a list that is empty now are left out: an empty list doesn't show them.
+  const isShown = (path: string): boolean => !path.endsWith('[]') || now.has(path)
   return [...old]
-    .filter(([path]) => now.has(parentOf(path)) || path === '')
+    .filter(([path]) => path === '' || (now.has(parentOf(path)) && isShown(path)))
     .filter(([path, types]) => now.get(path) !== types)
     .map(([path, types]) => {
       const type = now.get(path)
@@ -41,7 +35,7 @@ export function shapeBreaks(
 }
 
 /** The types of all members, by their paths. */
-function shapeOf(text: string, nameOf: (name: string) => string): Map<string, string> | undefined {
+function shapeOf(text: string): Map<string, string> | undefined {
   const shape = new Map<string, string>()
   const add = (value: unknown, path: string): void => {
     if (path.length > longestPath) return
@@ -50,7 +44,7 @@ function shapeOf(text: string, nameOf: (name: string) => string): Map<string, st
       for (const item of value.slice(0, 20)) add(item, `${path}[]`)
     } else if (typeof value === 'object' && value !== null) {
       shape.set(path, 'an object')
-      for (const [name, member] of Object.entries(value)) add(member, `${path}.${nameOf(name)}`)
+      for (const [name, member] of Object.entries(value)) add(member, `${path}.${name}`)
     } else shape.set(path, value === null ? 'null' : `a ${typeof value}`)
   }
   try {

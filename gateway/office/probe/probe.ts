@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { signatureHeader, signatureRefused, signer } from '../../../shared/signature.ts'
 import type { Config, Probe, Route, UpstreamSettings } from '../../front/config/config.ts'
 import { pathExpression } from '../../front/http/paths.ts'
-import { mostBytes, readBody, textOf } from './body.ts'
 import { reach } from '../../front/forwarding/health.ts'
 import { rewriter } from '../../front/forwarding/rewrite.ts'
-import { shapeBreaks, typeBreak } from './shape.ts'
 import type { Target } from '../../front/forwarding/target.ts'
-import { targetBeside } from './target-beside.ts'
+import { presentSecret, type SecretSource } from '../../../shared/signature.ts'
+import type { CheckSide } from '../../front/swaps/swaps.ts'
+import { mostBytes, replyOf, targetBeside, type Reply } from './reply.ts'
+import { shapeBreaks, typeBreak } from './shape.ts'
 
 /** The result of one probe, with the differences that would break callers. */
 export type Finding = Readonly<{
@@ -43,17 +42,6 @@ export type ProbeOptions = Readonly<{
   mayBeSigned?: boolean
 }>
 
-type Reply = Readonly<{
-  status: number
-  type: string
-  /** Its text; `undefined` if it is too long to be compared. */
-  body: string | undefined
-  milliseconds: number
-  /** Whether the backend refused the request for its signature. */
-  wantsSignature: boolean
-  error?: string
-}>
-
 /**
  * Sends the same requests to a candidate backend and to the present one, and reports the differences for
  * callers. The requests are the health check and the configured probes, which change nothing. A candidate is asked
@@ -64,17 +52,20 @@ export async function holdAgainst(url: string, options: ProbeOptions): Promise<C
   const presentUrl = upstream.targets[0]?.url ?? url
   const candidate = targetBeside(url, upstream)
   const present = targetBeside(presentUrl, upstream)
-  const ask = (target: Target, probe: Probe, signedWith: string | undefined): Promise<Reply> =>
-    request(target, probe.method, pathBehind(probe, config, upstream), {
+  const ask = (target: Target, probe: Probe, signedWith: string | undefined): Promise<Reply> => {
+    const behind = { method: probe.method, target: pathBehind(probe, config, upstream) }
+    return replyOf(target, behind, {
       secret: signedWith,
       timeoutMs: upstream.timeouts.responseMs,
     })
+  }
   const findings: Finding[] = []
   try {
     const { path } = upstream.health
     if (path === undefined) findings.push(await connected(candidate))
     else {
-      const reply = await request(candidate, 'GET', path, { secret: undefined, timeoutMs: 2_000 })
+      const probe = { method: 'GET', target: path }
+      const reply = await replyOf(candidate, probe, { secret: undefined, timeoutMs: 2_000 })
       const isFit = reply.status >= 200 && reply.status < 300
       findings.push(
         finding(`GET ${path}`, 'a 2xx', reply, isFit ? [] : ['it would be marked unhealthy']),
@@ -134,39 +125,6 @@ function pathBehind({ method, target }: Probe, config: Config, upstream: Upstrea
     pathExpression(route.path).test(path)
   const route = config.routes.find(leads)
   return route ? rewriter(route)(path) + target.slice(path.length) : target
-}
-
-async function request(
-  target: Target,
-  method: string,
-  path: string,
-  { secret, timeoutMs }: { secret: string | undefined; timeoutMs: number },
-): Promise<Reply> {
-  const requestId = randomUUID()
-  const own = ['x-request-id', requestId, 'x-caller-id', 'probe', 'x-caller-plan', 'probe']
-  const signed = { method, target: path, fields: own }
-  const headers = [
-    ...Object.entries(target.headers ?? {}).flat(),
-    ...own,
-    ...(secret ? signer(secret)(signed, Date.now()) : []),
-  ]
-  const started = performance.now()
-  const took = (): number => Math.round(performance.now() - started)
-  try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const answer = await target.pool.request({ method: method, path, headers, signal })
-    const content = await readBody(answer.body)
-    signal.throwIfAborted()
-    if (content === 'broken') throw new Error('the answer broke off')
-    const body = await textOf(content, String(answer.headers['content-encoding'] ?? ''))
-    const type = String(answer.headers['content-type'] ?? 'none')
-    const wantsSignature = answer.headers[signatureHeader] === signatureRefused
-    return { status: answer.statusCode, type, body, milliseconds: took(), wantsSignature }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const nothing = { status: 0, type: 'none', body: '', wantsSignature: false }
-    return { ...nothing, milliseconds: took(), error: why }
-  }
 }
 
 /** The health check without a path: a connection. */
@@ -244,4 +202,17 @@ function finding(
 ): Finding {
   const { error, status, milliseconds } = reply
   return { probe, expected, got: error ?? String(status), milliseconds, breaks, compared: true }
+}
+
+/** The check with which a swap begins, as `tollgate upstream check` makes it. */
+export function checkFor(source: SecretSource): CheckSide {
+  return async (config, upstream) => {
+    const secret = presentSecret(source)
+    for (const { url } of upstream.swap?.to ?? []) {
+      const { findings } = await holdAgainst(url, { config, upstream, secret, isTrusted: true })
+      const broken = findings.find(({ breaks }) => breaks.length > 0)
+      if (broken) return `${url} would break ${broken.probe}: ${broken.breaks.join('; ')}`
+    }
+    return undefined
+  }
 }
