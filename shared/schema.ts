@@ -40,7 +40,8 @@ type OfMembers<Members> = Flat<
   {
     [Name in keyof Members as Members[Name] extends Optional ? never : Name]: Static<Members[Name]>
   } & {
-    [Name in keyof Members as Members[Name] extends Optional ? Name : never]?: Static<Members[Name]>
+    [Name in keyof Members as Members[Name] extends Optional ? Name : never]?:
+      Static<Members[Name]> | undefined
   }
 >
 

@@ -6,7 +6,7 @@ import { presentSecret, signer, type SecretSource } from '../../shared/signature
 import type { AskingProxy } from './config/asking.ts'
 import type { Config } from './config/config.ts'
 import { decidedIn, forwardedIn } from './config/views.ts'
-import { noPlan, noRoute } from './counts/labels.ts'
+import { noPlan, noRoute } from './counts/meters.ts'
 import { joinLinks } from './deciding/answer.ts'
 import { tellRefusal, toldToNginx } from './deciding/nginx.ts'
 import { UnderWay } from './forwarding/under-way.ts'

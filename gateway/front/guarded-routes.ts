@@ -10,7 +10,7 @@ import type {
 import { Refusal } from '../../shared/refusal.ts'
 import { logOf } from '../../shared/request-log.ts'
 import { answer } from '../../shared/service.ts'
-import { noRoute } from './counts/labels.ts'
+import { noRoute } from './counts/meters.ts'
 import { nameOf, requireClear } from './route-config.ts'
 
 /** A route, its URL, the scope in which it was declared, and whether it asked to be guarded then. */

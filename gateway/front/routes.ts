@@ -16,7 +16,7 @@ import {
   type OwnAnswers,
   type OwnEndpoint,
 } from './portal/endpoints.ts'
-import { noRoute } from './counts/labels.ts'
+import { noRoute } from './counts/meters.ts'
 import { refuse, type Answer, type GuardedRoute } from './request-record.ts'
 import { forward, hidden, type ProxyRoute } from './stages/8-forward.ts'
 

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { Refusal } from '../../shared/refusal.ts'
 import type { Ended } from '../../gateway/front/counts/ended.ts'
@@ -17,7 +15,6 @@ import { dayMs, minuteMs, requiredWindows } from '../../shared/windows.ts'
 import { Closers } from '../../shared/closers.ts'
 import { newKey } from '../contracts/keys.ts'
 import { endedFor } from '../support/ended.ts'
-import { root } from '../support/process.ts'
 
 const nowMs = Date.UTC(2026, 10, 20, 12)
 const limits = { perMinute: 2, perDay: 100 }
@@ -141,18 +138,4 @@ t.test('each fold counts its part of requests that have ended', async (t) => {
   t.equal(recentRefusals.count, 4, 'refused and failed')
   liveCounts.sums.close()
   t.equal(liveCounts.refusedKeys.top(9, liveCounts.sums.second).length, 2)
-})
-
-t.test('every fold is in the list', (t) => {
-  const folder = join(root, 'gateway', 'front', 'counts')
-  const sources = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
-  const folds = sources.flatMap((source) =>
-    [...source.matchAll(/^export function (\w+)\([^)]*: (?:Ended|Used)[,)]/gm)].map(
-      ([, name = '']) => name,
-    ),
-  )
-  t.ok(folds.length > 5)
-  const list = readFileSync(join(folder, 'folds.ts'), 'utf8')
-  for (const fold of folds) t.match(list, `${fold}(`, fold)
-  t.end()
 })

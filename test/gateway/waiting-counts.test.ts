@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Batch } from '../../gateway/front/counts/batch.ts'
+import type { Batch } from '../../gateway/front/shelves/counts.ts'
 import type { DayCounts } from '../../gateway/front/counts/caller-counts.ts'
 import { CountWriter } from '../../gateway/front/counts/count-writer.ts'
 import { Tallies } from '../../gateway/front/counts/tallies.ts'

@@ -1,35 +1,30 @@
 import type { Window } from '../../../shared/windows.ts'
 import { stateOf, type Caller } from '../keys/caller.ts'
+import type { Tally } from './tally-store.ts'
+import type { RefusedKey } from './timeline-store.ts'
 import type { Waits } from './waiting.ts'
 
 /** The number of times that one key has done one thing on one day. */
-export type DayCount = Waits & {
-  readonly key: string
-  readonly what: string
-  readonly day: number
-  count: number
-  lastMs: number
-  /** Another count of the same key and day. */
-  readonly next: DayCount | undefined
-}
+export type DayCount = Waits &
+  Tally & {
+    count: number
+    lastMs: number
+    /** Another count of the same key and day. */
+    readonly next: DayCount | undefined
+  }
 
 /** The slot of the latest count of a key: mostly the next request continues it. */
 export type DayCounts = { latest: DayCount | undefined }
 
 /** The refusals of one key for one reason in one minute. */
-export type MinuteCount = Waits & {
-  readonly key: string
-  /** Minutes since 1970. */
-  readonly minute: number
-  readonly code: string
-  readonly reason: string
-  count: number
-  /** The limit and the points used, at the latest of them; 0 where no window was the reason. */
-  limit: number
-  used: number
-  /** Another count of the same key and minute. */
-  readonly next: MinuteCount | undefined
-}
+export type MinuteCount = Waits &
+  RefusedKey & {
+    count: number
+    limit: number
+    used: number
+    /** Another count of the same key and minute. */
+    readonly next: MinuteCount | undefined
+  }
 
 /** The highest use of a caller's quota on one day. A class, because V8 gives its objects no room for more members. */
 export class DayUse implements Waits {

@@ -1,4 +1,6 @@
 import { csvText } from '../../../shared/csv-text.ts'
+import { entryOf } from '../../../shared/entry-of.ts'
+import { iso } from '../../../shared/times.ts'
 import { keyNames } from '../keys/names.ts'
 import type { Extension } from '../config/deprecations.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -49,13 +51,10 @@ export async function deprecatedCalls(
   for await (const { key, what, count, lastMs } of stores.tallies.list(fromDay, toDay, keys)) {
     if (!isDeprecatedCall(what)) continue
     const name = `${key} ${what}`
-    const before = sums.get(name)
-    sums.set(name, {
-      key,
-      operation: what.slice(prefix.length),
-      calls: (before?.calls ?? 0) + count,
-      lastMs: Math.max(before?.lastMs ?? 0, lastMs),
-    })
+    const operation = what.slice(prefix.length)
+    const sum = entryOf(sums, name, () => ({ key, operation, calls: 0, lastMs: 0 }))
+    sum.calls += count
+    sum.lastMs = Math.max(sum.lastMs, lastMs)
   }
   const calls = [...sums.values()].sort((a, b) => b.calls - a.calls || b.lastMs - a.lastMs)
   const nameOf = await keyNames(
@@ -79,8 +78,7 @@ export async function callsByDay(
     if (!isDeprecatedCall(what)) continue
     const name = `${what} ${day}`
     const operation = what.slice(prefix.length)
-    const sum = sums.get(name) ?? { operation, day: dayText(day), calls: 0, keys: 0 }
-    sums.set(name, sum)
+    const sum = entryOf(sums, name, () => ({ operation, day: dayText(day), calls: 0, keys: 0 }))
     sum.calls += count
     sum.keys++
   }
@@ -99,10 +97,6 @@ export function callsView({ lastMs, sunsetMs, extension, ...calls }: ReportedCal
 }
 
 export type CallsView = ReturnType<typeof callsView>
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
-}
 
 const csvColumns = 'key name operation calls last sunset extension needsExtension'.split(' ')
 

@@ -1,11 +1,10 @@
 import { toTenths } from '../../../shared/clock.ts'
 import { loggable } from '../../../shared/log.ts'
 import type { Reason, Refusal, RefusalCode } from '../../../shared/refusal.ts'
-import { endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
+import { type Static, Type } from '../../../shared/schema.ts'
+import { byWindow, endsAtMs, numberAt, windows, type WindowName } from '../../../shared/windows.ts'
 import { answeredCost } from '../answered-cost.ts'
-import type { ShareTaken } from '../http/fair-share.ts'
 import { scopesText } from '../keys/caller-scopes.ts'
-import type { Caller } from '../keys/caller.ts'
 import { numberOf } from '../limits/counters.ts'
 import { decisiveWindow, type Standing } from '../limits/headers.ts'
 import { limitOf } from '../limits/limits.ts'
@@ -19,50 +18,69 @@ const idLength = 128
 /** The kept characters of a path. */
 const pathLength = 128
 
+/** A time that a date can have. */
+const someTime = Type.Number({ minimum: -8.64e15, maximum: 8.64e15 })
+
 /** One window of a kept answer; `used` is unknown if only a cached ban decided. */
-export type KeptWindow = Readonly<{ limit: number; used?: number | undefined; resetMs: number }>
+const keptWindow = Type.Object({
+  limit: Type.Number(),
+  used: Type.Optional(Type.Number()),
+  resetMs: someTime,
+})
 
-/** One refused or failed answer, as it is kept: what JSON has no value for is left out. Times are milliseconds since 1970. */
-export type KeptRefusal = Readonly<{
-  id: string
-  atMs: number
-  method: string
-  /** Without its query and without tokens; only the beginning if it ends with `…`. */
-  path: string
-  status: number
-  code?: RefusalCode | undefined
-  reason?: Reason | undefined
-  /** The operation or the cap whose limit is used up, and its window. */
-  of: Refusal['of']
-  ofWindow?: KeptWindow | undefined
-  caller?: (Pick<Caller, 'id' | 'name' | 'plan' | 'account'> & { isTest?: boolean }) | undefined
-  route: string
-  /** The scopes that its route needs, and those of its caller, separated by spaces; left out for none, and for all. */
-  needs?: readonly string[] | undefined
-  has?: string | undefined
-  upstream: string
-  target?: string | undefined
-  config: string
-  /** Left out without a caller: the windows are those of its address then. */
-  decidedBy?: Decision['decidedBy'] | undefined
-  cost: number
-  /** The points of its admission, where its answer tells the cost. */
-  estimate?: number | undefined
-  /** The windows that have a limit. */
-  windows: Partial<Record<WindowName, KeptWindow>>
-  strikes: number
-  /** The strikes that would ban its key; left out where nothing does. */
-  strikesToBan?: number | undefined
-  bannedUntilMs: number
-  /** Of a request over its quota's share of an upstream. */
-  shareTaken?: ShareTaken | undefined
-  /** Where no more requests may be under way: the oldest of this gateway, and how many others there were. */
-  underWay?: UnderWayThen | undefined
-  ownMs: number
-  upstreamMs?: number | undefined
-}>
+export type KeptWindow = Readonly<Static<typeof keptWindow>>
 
-export type UnderWayThen = Readonly<{ limit: number; ids: readonly string[]; others: number }>
+/** Where no more requests may be under way: the oldest of this gateway, and how many others there were. */
+const underWayThen = Type.Object({
+  ...{ limit: Type.Number(), ids: Type.Array(Type.String()), others: Type.Number() },
+})
+
+/** The members that an answer must have, because whoever may use the store may write one. */
+export const keptRefusalSchema = Type.Object({
+  ...{ id: Type.String(), atMs: someTime, method: Type.String() },
+  // Without its query and without tokens; only the beginning if it ends with `…`.
+  path: Type.String(),
+  ...{ status: Type.Number(), code: Type.Optional(Type.String()) },
+  // `of` is the operation or the cap whose limit is used up, and `ofWindow` its window.
+  ...{ reason: Type.Optional(Type.String()), of: Type.Optional(Type.String()) },
+  ofWindow: Type.Optional(keptWindow),
+  caller: Type.Optional(
+    Type.Object({
+      ...{ id: Type.String(), name: Type.String(), plan: Type.String() },
+      ...{ account: Type.Optional(Type.String()), isTest: Type.Optional(Type.Boolean()) },
+    }),
+  ),
+  route: Type.String(),
+  // The scopes that its route needs, and those of its caller, separated by spaces; left out for none, and for all.
+  ...{ needs: Type.Optional(Type.Array(Type.String())), has: Type.Optional(Type.String()) },
+  ...{ upstream: Type.String(), target: Type.Optional(Type.String()), config: Type.String() },
+  // Left out without a caller: the windows are those of its address then.
+  decidedBy: Type.Optional(Type.String()),
+  // `estimate`: the points of its admission, where its answer tells the cost.
+  ...{ cost: Type.Number(), estimate: Type.Optional(Type.Number()) },
+  // Those that have a limit.
+  windows: Type.Object(byWindow(() => Type.Optional(keptWindow))),
+  // `strikesToBan`: those that would ban its key; left out where nothing does.
+  ...{ strikes: Type.Number(), strikesToBan: Type.Optional(Type.Number()) },
+  bannedUntilMs: someTime,
+  // Of a request over its quota's share of an upstream.
+  shareTaken: Type.Optional(Type.Object({ underWay: Type.Number(), share: Type.Number() })),
+  underWay: Type.Optional(underWayThen),
+  ...{ ownMs: Type.Number(), upstreamMs: Type.Optional(Type.Number()) },
+})
+
+/**
+ * One refused or failed answer, as it is kept: what JSON has no value for is left out. Times are milliseconds since 1970. In a
+ * store, codes and reasons may be those of a later version.
+ */
+export type KeptRefusal = Readonly<
+  Static<typeof keptRefusalSchema> & {
+    code?: RefusalCode | undefined
+    reason?: Reason | undefined
+    of: Refusal['of']
+    decidedBy?: Decision['decidedBy'] | undefined
+  }
+>
 
 /** The part of an ended request that is kept. */
 export type EndedBadly = Pick<Ended, 'record' | 'status' | 'atMs' | 'endedAtMs'> &
@@ -105,7 +123,7 @@ export function keptRefusal({
     },
     caller,
     route: record.route.label,
-    needs,
+    needs: needs && [...needs],
     has: needs && record.caller && scopesText(record.caller),
     upstream: route.upstream,
     target,
@@ -119,13 +137,13 @@ export function keptRefusal({
     strikesToBan: terms?.bans?.strikes,
     bannedUntilMs: decision?.bannedUntilMs ?? 0,
     shareTaken,
-    underWay: isCrowded ? underWayThen(decision) : undefined,
+    underWay: isCrowded ? underWayOf(decision) : undefined,
     ownMs: toTenths((sentAtMs || endedAtMs) - beganAtMs),
     upstreamMs: sentAtMs > 0 ? toTenths((answeredAtMs || endedAtMs) - sentAtMs) : undefined,
   }
 }
 
-function underWayThen({ places, underWay }: Partial<Decision> = {}): UnderWayThen {
+function underWayOf({ places, underWay }: Partial<Decision> = {}): KeptRefusal['underWay'] {
   const { limit = 0, used = 0 } = crowded(places) ?? {}
   const ids = (underWay?.ids ?? []).slice(0, used).map((id) => id.slice(0, idLength))
   return { limit, ids, others: used - ids.length }

@@ -55,10 +55,9 @@ export class LatestFailures {
       if (counts.size === 0) this.#causes.delete(name)
     }
     return [...this.#causes.values()]
-      .map(({ newest, counts }) => ({
-        newest,
-        count: [...counts.values()].reduce((a, b) => a + b, 0),
-      }))
+      .map(({ newest, counts }) => {
+        return { newest, count: [...counts.values()].reduce((a, b) => a + b, 0) }
+      })
       .sort((a, b) => b.count - a.count)
       .slice(0, most)
   }

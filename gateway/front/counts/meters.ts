@@ -1,5 +1,13 @@
+import { entryOf } from '../../../shared/entry-of.ts'
 import type { SpanCounts } from '../../../shared/spans/span.ts'
 import { Histogram, metricBounds } from './histogram.ts'
+
+/** In metrics, the plan of strangers, and the route of paths without one. */
+export const noPlan = 'none'
+export const noRoute = 'none'
+
+/** In metrics, the plan of all test keys: what they try out is in nobody's figures. */
+export const testPlan = 'test'
 
 /** Counters by two labels. */
 export class Counts {
@@ -92,12 +100,4 @@ export class Meters {
   target(upstream: string, origin: string): TargetMeter {
     return entryOf(this.#targets, `${upstream} ${origin}`, () => new TargetMeter())
   }
-}
-
-function entryOf<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  const present = map.get(name)
-  if (present !== undefined) return present
-  const created = make()
-  map.set(name, created)
-  return created
 }

@@ -7,7 +7,7 @@ import {
   type WindowName,
 } from '../../../shared/windows.ts'
 import type { CountLine, Counts, Lines, Space } from '../shelves/counts.ts'
-import type { CountStore } from './batch.ts'
+import type { CountStore } from './waiting.ts'
 import { rememberedDays } from './tally-store.ts'
 
 export type ByWindow = Readonly<Partial<Record<WindowName, number>>>

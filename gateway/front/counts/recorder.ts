@@ -8,7 +8,7 @@ import { countsOf } from './caller-counts.ts'
 import { deprecatedCall } from './deprecated-calls.ts'
 import type { CountedRoute, Ended } from './ended.ts'
 import { countEnded } from './folds.ts'
-import { noPlan, testPlan } from './labels.ts'
+import { noPlan, testPlan } from './meters.ts'
 import type { RequestCounts } from './request-counts.ts'
 import { routeTallies } from './route-tallies.ts'
 

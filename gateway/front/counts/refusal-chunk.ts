@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { isOf, readerOf, Type } from '../../../shared/schema.ts'
-import { windowNames } from '../../../shared/windows.ts'
-import type { KeptRefusal } from './kept-refusal.ts'
+import { keptRefusalSchema, type KeptRefusal } from './kept-refusal.ts'
 import { chunkSize, type RefusalChunk } from './refusal-store.ts'
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)]
@@ -142,45 +141,6 @@ export async function unpacked(
   const bytes = await inflate(answers, { maxOutputLength: mostBytes }).catch(() => undefined)
   const content = contentFrom(bytes?.toString())
   const isKept = (answer: unknown): answer is KeptRefusal =>
-    isOf(answerSchema, answer) && isWanted(answer.id)
+    isOf(keptRefusalSchema, answer) && isWanted(answer.id)
   return content && { gateway: content.gateway, answers: wholeFrom(content.answers).filter(isKept) }
 }
-
-/** A time that a date can have. */
-const someTime = Type.Number({ minimum: -8.64e15, maximum: 8.64e15 })
-
-const window = Type.Object({
-  limit: Type.Number(),
-  used: Type.Optional(Type.Number()),
-  resetMs: someTime,
-})
-
-/** The members that an answer must have, because whoever may use the store may write one. Codes and reasons may be later ones. */
-const answerSchema = Type.Object({
-  ...{ id: Type.String(), atMs: someTime, method: Type.String(), path: Type.String() },
-  ...{ status: Type.Number(), code: Type.Optional(Type.String()) },
-  ...{ reason: Type.Optional(Type.String()), of: Type.Optional(Type.String()) },
-  caller: Type.Optional(
-    Type.Object({
-      ...{ id: Type.String(), name: Type.String(), plan: Type.String() },
-      ...{ account: Type.Optional(Type.String()), isTest: Type.Optional(Type.Boolean()) },
-    }),
-  ),
-  ...{ needs: Type.Optional(Type.Array(Type.String())), has: Type.Optional(Type.String()) },
-  ...{ route: Type.String(), upstream: Type.String(), target: Type.Optional(Type.String()) },
-  ...{ config: Type.String(), decidedBy: Type.Optional(Type.String()) },
-  ...{ cost: Type.Number(), estimate: Type.Optional(Type.Number()) },
-  ofWindow: Type.Optional(window),
-  windows: Type.Object(
-    Object.fromEntries(windowNames.map((name) => [name, Type.Optional(window)])),
-  ),
-  ...{ strikes: Type.Number(), strikesToBan: Type.Optional(Type.Number()) },
-  bannedUntilMs: someTime,
-  shareTaken: Type.Optional(Type.Object({ underWay: Type.Number(), share: Type.Number() })),
-  underWay: Type.Optional(
-    Type.Object({
-      ...{ limit: Type.Number(), ids: Type.Array(Type.String()), others: Type.Number() },
-    }),
-  ),
-  ...{ ownMs: Type.Number(), upstreamMs: Type.Optional(Type.Number()) },
-})

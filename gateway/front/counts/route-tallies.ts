@@ -9,15 +9,8 @@ const kinds: readonly UsageKind[] = ['admitted', 'refused', 'more', 'less', ...r
 
 /** The names under which the use of a route is tallied. A route has them made once, not for each request. */
 export function routeTallies(path: string): RouteTallies {
-  const nameOf = (kind: UsageKind): string => `${prefix}${kind} ${path}`
-  return {
-    admitted: nameOf('admitted'),
-    refused: nameOf('refused'),
-    more: nameOf('more'),
-    less: nameOf('less'),
-    estimated: nameOf('estimated'),
-    beyond: nameOf('beyond'),
-  }
+  const names = kinds.map((kind) => [kind, `${prefix}${kind} ${path}`])
+  return Object.fromEntries(names) as RouteTallies
 }
 
 /** The route that a tally is about, and what it counts; `undefined` for a tally of no route. */

@@ -1,6 +1,6 @@
 import { dayMs } from '../../../shared/windows.ts'
 import type { CountLine, Counts, Lines, Space } from '../shelves/counts.ts'
-import type { CountStore } from './batch.ts'
+import type { CountStore } from './waiting.ts'
 
 /** The number of times that a key has done one thing on one day. */
 export type Tally = Readonly<{

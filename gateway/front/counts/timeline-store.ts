@@ -1,6 +1,6 @@
 import { minuteMs } from '../../../shared/windows.ts'
 import type { Counts, Space } from '../shelves/counts.ts'
-import type { CountStore } from './batch.ts'
+import type { CountStore } from './waiting.ts'
 
 /** How often a key was refused for one reason in one minute. */
 export type RefusedMinute = Readonly<{

@@ -1,4 +1,5 @@
 import { breathe } from '../../../shared/breathe.ts'
+import { entryOf } from '../../../shared/entry-of.ts'
 import { statusByCode } from '../../../shared/refusal.ts'
 import { namedKeys } from '../keys/names.ts'
 import { dayMs, isWindowName, requiredWindows, type ByName } from '../../../shared/windows.ts'
@@ -82,19 +83,10 @@ export async function usage(
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && !isRare) continue
     const day = ofKeys ? tally.day : 0
     const name = ofKeys ? String(day) : tally.key
-    let sum = sumsByName.get(name)
-    if (!sum) {
-      const counts = {
-        admitted: 0,
-        points: 0,
-        rare: {},
-        refused: {},
-        windows: { ...noRefusals },
-        answers: {},
-      }
-      sum = { key: tally.key, day, ...counts }
-      sumsByName.set(name, sum)
-    }
+    const sum = entryOf(sumsByName, name, (): Summed => {
+      const counts = { rare: {}, refused: {}, windows: { ...noRefusals }, answers: {} }
+      return { key: tally.key, day, admitted: 0, points: 0, ...counts }
+    })
     if (isRare) {
       sum.rare[kind] = (sum.rare[kind] ?? 0) + tally.count
       continue
@@ -142,9 +134,7 @@ export async function countsOn(
   for await (const { key, what, count } of tallies.list(day, day, keys)) {
     const kind = usageKind(what)
     if (kind !== 'admitted' && kind !== 'refused') continue
-    let ofKey = counts.get(key)
-    if (!ofKey) counts.set(key, (ofKey = { admitted: 0, refused: 0 }))
-    ofKey[kind] += count
+    entryOf(counts, key, () => ({ admitted: 0, refused: 0 }))[kind] += count
   }
   return counts
 }

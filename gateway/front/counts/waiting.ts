@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { breathe } from '../../../shared/breathe.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
-import type { Batch } from './batch.ts'
+import type { Batch } from '../shelves/counts.ts'
+
+/**
+ * A store to which any number of gateways add their counts from time to time. No request waits for it.
+ *
+ * A store that can't be asked at the moment rejects with `StoreUnavailable`. It may have added part of the batch, so
+ * the gateway hands the same batch in again.
+ */
+export interface CountStore<Line> {
+  /** Adds a batch. What was added already of one with a known number of `by` is ignored. */
+  add(batch: Batch<Line>): Promise<void>
+}
 
 /** A count in memory that goes on with the next request; the store hears of it when it waits. */
 export type Waits = { isWaiting: boolean }

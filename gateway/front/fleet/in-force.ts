@@ -41,13 +41,8 @@ export function toldApart(state: FleetState): FleetState {
 
 /** Gateways in groups of those that go by one configuration, without those that have one of their own. */
 export function byConfiguration<Each extends Compared>(all: readonly Each[]): Alike<Each>[] {
-  const groups = new Map<string, Each[]>()
-  for (const member of [...all].sort(byName)) {
-    if (!member.config) continue
-    const group = groups.get(member.config.sharedHash)
-    if (group) group.push(member)
-    else groups.set(member.config.sharedHash, [member])
-  }
+  const configured = all.filter(({ config }) => config).sort(byName)
+  const groups = Map.groupBy(configured, ({ config }) => config?.sharedHash)
   return [...groups.values()].map((members) => {
     const hashes = new Set(members.map(({ config }) => config?.hash))
     const [hash = ''] = hashes

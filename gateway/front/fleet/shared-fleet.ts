@@ -5,6 +5,7 @@ import type { Document, Documents } from '../shelves/documents.ts'
 import {
   differMs,
   goneMs,
+  memberSchema,
   type FleetNews,
   type FleetState,
   type FleetStore,
@@ -205,9 +206,9 @@ async function lookIn(documents: Documents) {
 }
 
 /** Configurations differ since a time; `by` is the gateway that tells of it. */
-type Difference = Readonly<{ sinceMs: number; by?: string; version: number; untilMs: number }>
+type Difference = NonNullable<ReturnType<typeof differenceFrom>>
 
-function differenceFrom({ name, body, version, untilMs }: Document): Difference | undefined {
+function differenceFrom({ name, body, version, untilMs }: Document) {
   const noted = name === differenceName ? notedFrom(String(body)) : undefined
   return noted && { ...noted, version, untilMs }
 }
@@ -218,27 +219,5 @@ async function leaseIn(documents: Documents, lease: string) {
   return stored && { holder, about: about ?? '', version: stored.version }
 }
 
-const text = Type.String()
-const notedFrom: (text: string) => Readonly<{ sinceMs: number; by?: string }> | undefined =
-  readerOf(Type.Object({ sinceMs: timeSchema, by: Type.Optional(text) }))
-const memberFrom: (line: string) => Member | undefined = readerOf(
-  Type.Object({
-    id: text,
-    name: text,
-    host: text,
-    pid: Type.Optional(Type.Number()),
-    worker: Type.Optional(Type.Number()),
-    version: text,
-    sinceMs: timeSchema,
-    config: Type.Optional(
-      Type.Object({
-        hash: text,
-        sharedHash: text,
-        sinceMs: timeSchema,
-        refusal: Type.Optional(text),
-      }),
-    ),
-    store: text,
-    address: Type.Optional(text),
-  }),
-)
+const notedFrom = readerOf(Type.Object({ sinceMs: timeSchema, by: Type.Optional(Type.String()) }))
+const memberFrom = readerOf(memberSchema)

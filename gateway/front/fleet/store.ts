@@ -1,33 +1,41 @@
+import { type Static, timeSchema, Type } from '../../../shared/schema.ts'
+
+const text = Type.String()
+
 /** The configuration in force in one gateway. Times are milliseconds since 1970. */
-export type MemberConfig = Readonly<{
-  /** The beginning of the SHA-256 of its text. */
-  hash: string
-  /** A hash of what gateways have in common: those with the same one go by the same configuration. */
-  sharedHash: string
-  /** The time at which it went into force there. */
-  sinceMs: number
-  /** The first mistake of the file as it is now, with its place, while the gateway refuses that file. */
-  refusal?: string | undefined
-}>
+const configSchema = Type.Object({
+  // The beginning of the SHA-256 of its text.
+  hash: text,
+  // A hash of what gateways have in common: those with the same one go by the same configuration.
+  sharedHash: text,
+  // The time at which it went into force there.
+  sinceMs: timeSchema,
+  // The first mistake of the file as it is now, with its place, while the gateway refuses that file.
+  refusal: Type.Optional(text),
+})
+
+export type MemberConfig = Readonly<Static<typeof configSchema>>
 
 /** One gateway process, or one worker of several, as it tells of itself. */
-export type Member = Readonly<{
-  /** A random id of this process. */
-  id: string
-  name: string
-  host: string
-  pid?: number | undefined
-  /** The number of a worker; absent in a gateway of one process. */
-  worker?: number | undefined
-  version: string
-  sinceMs: number
-  /** Absent in an app that uses the plugin: its configuration is its own affair. */
-  config?: MemberConfig | undefined
-  /** The name of its store, without a password. */
-  store: string
-  /** The address for callers; absent before it listens. */
-  address?: string | undefined
-}>
+export const memberSchema = Type.Object({
+  // A random id of this process.
+  id: text,
+  name: text,
+  host: text,
+  pid: Type.Optional(Type.Number()),
+  // The number of a worker; absent in a gateway of one process.
+  worker: Type.Optional(Type.Number()),
+  version: text,
+  sinceMs: timeSchema,
+  // Absent in an app that uses the plugin: its configuration is its own affair.
+  config: Type.Optional(configSchema),
+  // The name of its store, without a password.
+  store: text,
+  // The address for callers; absent before it listens.
+  address: Type.Optional(text),
+})
+
+export type Member = Readonly<Static<typeof memberSchema>>
 
 /** A gateway, and the time of its last beat. */
 export type SeenMember = Member & Readonly<{ seenAtMs: number }>

@@ -29,7 +29,9 @@ export type CountLine = Readonly<{
 }>
 
 /** Lines that one gateway has counted. Its batches are numbered in their order, so that each is added once. */
-export type CountBatch = Readonly<{ by: string; number: number; lines: readonly CountLine[] }>
+export type Batch<Line> = Readonly<{ by: string; number: number; lines: readonly Line[] }>
+
+export type CountBatch = Batch<CountLine>
 
 /** Lines in columns: millions of them as objects cost a second of collections. */
 export type Lines = Readonly<{

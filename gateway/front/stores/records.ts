@@ -1,18 +1,16 @@
-import { peakSpace, peaksOn, type PeakStore } from '../counts/peak-store.ts'
-import { routeSpace, talliesOn, tallySpace, type TallyStore } from '../counts/tally-store.ts'
-import { timelineOn, timelineSpace, type TimelineStore } from '../counts/timeline-store.ts'
-import { questionsOn, type FleetQuestions } from '../fleet/questions.ts'
-import { ledgerOn, type LedgerStore } from '../records/ledger-store.ts'
+import { peakSpace, peaksOn } from '../counts/peak-store.ts'
+import { routeSpace, talliesOn, tallySpace } from '../counts/tally-store.ts'
+import { timelineOn, timelineSpace } from '../counts/timeline-store.ts'
+import { questionsOn } from '../fleet/questions.ts'
+import { ledgerOn } from '../records/ledger-store.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import { auditList, auditOn, loadedAuditList } from '../records/audit-list.ts'
-import type { AuditStore } from '../records/audit-store.ts'
 import { noticeList, noticesOn } from '../records/notices-on.ts'
-import type { NoticeStore } from '../records/notice-store.ts'
 import type { Counts, Space } from '../shelves/counts.ts'
 import type { Documents } from '../shelves/documents.ts'
 import type { List, Lists } from '../shelves/lists.ts'
 import type { Messages } from '../shelves/messages.ts'
-import { swapsOn, type SwapStore } from '../swaps/store.ts'
+import { swapsOn } from '../swaps/store.ts'
 import { withTemporaryEnds } from './temporary-ends.ts'
 
 /** The spaces of counts of a gateway. */
@@ -22,16 +20,7 @@ export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace,
 export const gatewayLists: readonly List[] = [auditList, loadedAuditList, noticeList]
 
 /** What stands on the shelves, for any technology. */
-export type Records = Readonly<{
-  tallies: TallyStore
-  peaks: PeakStore
-  timeline: TimelineStore
-  audit: AuditStore
-  notices: NoticeStore
-  ledger: LedgerStore
-  swaps: SwapStore
-  questions: FleetQuestions
-}>
+export type Records = Readonly<ReturnType<typeof recordsOn>>
 
 export type Shelves = Readonly<{
   counts: Counts
@@ -40,7 +29,7 @@ export type Shelves = Readonly<{
   messages: Messages
 }>
 
-export function recordsOn({ counts, lists, documents, messages }: Shelves, clock: Clock): Records {
+export function recordsOn({ counts, lists, documents, messages }: Shelves, clock: Clock) {
   return {
     tallies: talliesOn(counts),
     peaks: peaksOn(counts),

@@ -1,55 +1,42 @@
-import { readerOf, Type } from '../../../shared/schema.ts'
-
-/** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
-export type SwapProgress = Readonly<{
-  /**
-   * `checking`: the new side is compared with the old one. `refused`: the comparison found something. `moving`: a step, or
-   * all. `back`: all callers are at the old side again. Only an operator goes on from `refused` and `back`.
-   */
-  state: 'checking' | 'refused' | 'moving' | 'back'
-  /** The step, from 0; at the number of steps, all callers are at the new side. */
-  step: number
-  /** The step before, which holds until this one begins; -1 for none. */
-  from: number
-  isPaused: boolean
-  /** The beginning of this state and step, by the store's clock. A step begins after all gateways know of it. */
-  sinceMs: number
-  /** Rises with each step. Counts belong to one round. */
-  round: number
-  /** The gateway that compares. */
-  by?: string
-  /** Why it is refused, or went back. */
-  why?: string
-  /** The old side in the step before: the measure where it gets too few requests itself. */
-  before?: Measure
-}>
-
-/** The figures by which a side is measured. */
-export type Measure = Readonly<{ requests: number; failures: number; p95Ms: number | null }>
+import { readerOf, type Static, Type } from '../../../shared/schema.ts'
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
+/** The figures by which a side is measured. */
+const measure = Type.Object({
+  ...{ requests: count, failures: count },
+  p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
+})
+
+export type Measure = Readonly<Static<typeof measure>>
+
+const progress = Type.Object({
+  // `checking`: the new side is compared with the old one. `refused`: the comparison found something. `moving`: a step, or
+  // all. `back`: all callers are at the old side again. Only an operator goes on from `refused` and `back`.
+  state: Type.Enum(['checking', 'refused', 'moving', 'back']),
+  // The step, from 0; at the number of steps, all callers are at the new side.
+  step: count,
+  // The step before, which holds until this one begins; -1 for none.
+  from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
+  isPaused: Type.Boolean(),
+  // The beginning of this state and step, by the store's clock, up to the last time that a date can have. A step begins after
+  // all gateways know of it.
+  sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+  // Rises with each step. Counts belong to one round.
+  round: count,
+  // The gateway that compares.
+  by: Type.Optional(Type.String()),
+  // Why it is refused, or went back.
+  why: Type.Optional(Type.String()),
+  // The old side in the step before: the measure where it gets too few requests itself.
+  before: Type.Optional(measure),
+})
+
+/** Where a swap stands. It is in the store, so all gateways agree, and a restart goes on where it was. */
+export type SwapProgress = Readonly<Static<typeof progress>>
+
 /** The progress from a stored text; `undefined` if it is damaged. */
-export const progressFrom: (text: string) => SwapProgress | undefined = readerOf(
-  Type.Object({
-    state: Type.Enum(['checking', 'refused', 'moving', 'back']),
-    step: count,
-    from: Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
-    isPaused: Type.Boolean(),
-    // Up to the last time that a date can have.
-    sinceMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
-    round: count,
-    by: Type.Optional(Type.String()),
-    why: Type.Optional(Type.String()),
-    before: Type.Optional(
-      Type.Object({
-        requests: count,
-        failures: count,
-        p95Ms: Type.Union([Type.Number({ minimum: 0 }), Type.Null()]),
-      }),
-    ),
-  }),
-)
+export const progressFrom = readerOf(progress)
 
 /** The time between a decision for a step and its beginning: all gateways begin it at one moment. */
 const noticeMs = 1_000

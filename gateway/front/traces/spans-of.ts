@@ -11,7 +11,7 @@ import {
 } from '../../../shared/spans/http.ts'
 import type { Span, SpanAttributes, SpanEvent } from '../../../shared/spans/span.ts'
 import { socketPathOf } from '../../../shared/unix-socket.ts'
-import { noRoute } from '../counts/labels.ts'
+import { noRoute } from '../counts/meters.ts'
 import { webUrlOf } from '../forwarding/target-url.ts'
 import { holderOf } from '../counts/use.ts'
 import { answeredCost } from '../answered-cost.ts'

@@ -1,4 +1,5 @@
 import { breathe } from '../../../../shared/breathe.ts'
+import { entryOf } from '../../../../shared/entry-of.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import {
   noLines,
@@ -44,11 +45,8 @@ type Shelf = Readonly<{
 /** Counts in a SQLite file, which several processes may have open: a table a space. */
 export function embeddedCounts(database: Database): Counts {
   const shelves = new Map<string, Shelf>()
-  const shelfOf = (space: Space): Shelf => {
-    let shelf = shelves.get(space.name)
-    if (!shelf) shelves.set(space.name, (shelf = answerOf(() => shelfIn(database, space))))
-    return shelf
-  }
+  const shelfOf = (space: Space): Shelf =>
+    entryOf(shelves, space.name, () => answerOf(() => shelfIn(database, space)))
   return {
     async add(space, { by, number, lines }) {
       const { add } = shelfOf(space)

@@ -1,4 +1,5 @@
 import { breathe } from '../../../../shared/breathe.ts'
+import { entryOf } from '../../../../shared/entry-of.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Entry, List, Lists } from '../../shelves/lists.ts'
@@ -18,11 +19,8 @@ type Page = Readonly<{ end: number; key: string; size: number }>
 /** Lists in a SQLite file, which several processes may have open: a table each. Commits of the connection wait for the disk. */
 export function embeddedLists(database: Database, clock: Clock): Lists {
   const opened = new Map<string, ReturnType<typeof statementsOf>>()
-  const tableOf = (list: List) => {
-    let found = opened.get(list.name)
-    if (!found) opened.set(list.name, (found = answerOf(() => statementsOf(database, list))))
-    return found
-  }
+  const tableOf = (list: List) =>
+    entryOf(opened, list.name, () => answerOf(() => statementsOf(database, list)))
   return {
     add: (list, entries) =>
       promiseOf(() => {

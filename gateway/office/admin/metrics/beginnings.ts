@@ -6,7 +6,7 @@ import { isLimited, type Limits } from '../../../front/limits/limits.ts'
 import type { Plan } from '../../../front/limits/plan.ts'
 import { planOrigins } from '../../../front/jwt/claims.ts'
 import { jwtReasons } from '../../../front/jwt/verify.ts'
-import { noPlan } from '../../../front/counts/labels.ts'
+import { noPlan } from '../../../front/counts/meters.ts'
 
 /** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
 const mostSeries = 1_000
