@@ -23,12 +23,12 @@ export type { Ask, Decision } from './front/limits/step.ts'
 export type { Added, KeyListener, KeyStore, Named, Watch } from './front/keys/store.ts'
 export type { Ban, BanListener, QuotaStore } from './front/limits/store.ts'
 export type { StrangerPoints, StrangerStore } from './front/limits/stranger-store.ts'
-export { QuotaLimiter, type LimiterOptions } from './front/limits/limiter.ts'
 export type { AuditEntry, AuditQuery, AuditStore, Change } from './front/records/audit-store.ts'
 export type { KeyUses, LastUseStore, TokenUse } from './front/keys/last-use-store.ts'
 export type { RefusalChunk, RefusalIndex, RefusalStore } from './front/counts/refusal-store.ts'
-export type { Batch, CountStore } from './front/counts/batch.ts'
+export type { CountStore } from './front/counts/waiting.ts'
 export type {
+  Batch,
   CountBatch,
   CountLine,
   Counts,

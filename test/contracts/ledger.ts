@@ -72,7 +72,7 @@ export function ledgerContract(
     await use('account:acme', 6)
     await use(`key:${alone.id}`, 3)
     await use(`key:${two}`, 2)
-    await use('limiter:somebody', 9)
+    await use('jobs:somebody', 9)
     // The use of a test key is on no bill.
     await use(`key:${trial}`, 50)
     await first.tallies.add({

@@ -1,9 +1,8 @@
 import type { Test } from 'tap'
 import { quotasContract } from '../../gateway/contracts/quota.ts'
 import type { MovableQuotas } from '../../gateway/contracts/tried-quotas.ts'
-import { limiterContract } from './quota-limiter.ts'
 
-/** The contract of `QuotaStore`, and of limiters on one, with a number of stories that are held against a model. */
+/** The contract of `QuotaStore`, with a number of stories that are held against a model. */
 export function quotaStoreContract(
   t: Test,
   name: string,
@@ -13,6 +12,5 @@ export function quotaStoreContract(
   return t.test(`a quota store: ${name}`, async (t) => {
     const test = (name: string, run: () => Promise<void>) => t.test(name, run)
     quotasContract({ test, open: () => open(t), stories })
-    limiterContract(t, () => open(t))
   })
 }

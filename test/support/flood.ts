@@ -7,7 +7,7 @@ import { connect, whenReady } from '../../gateway/front/stores/redis/connect.ts'
 import { redisStrangers } from '../../gateway/front/stores/redis/strangers.ts'
 import { breathe } from '../../shared/breathe.ts'
 import { Refusal } from '../../shared/refusal.ts'
-import { EmbeddedKeys } from '../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../gateway/front/stores/embedded/keys.ts'
 import { collectGarbage } from './garbage.ts'
 
 // A quarter of a million well-formed tokens of keys that don't exist, in a process of its own, whose memory is
@@ -17,7 +17,7 @@ import { collectGarbage } from './garbage.ts'
 // the flood leaves behind. Here they stay as they are.
 setFlagsFromString('--semi-space-growth-factor=1')
 
-const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+const store = embeddedKeys(openGatewayFile(':memory:'))
 const id = newKeyId()
 const token = newToken(id)
 await store.add([

@@ -5,7 +5,7 @@ import { openStores } from '../../gateway/front/stores/open.ts'
 import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
 import { redisDocuments } from '../../gateway/front/stores/redis/documents.ts'
 import { RedisFormat } from '../../gateway/front/stores/redis/format.ts'
-import { RedisKeys } from '../../gateway/front/stores/redis/keys.ts'
+import { redisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import type { TwoKeys } from '../../gateway/contracts/keys.ts'
@@ -51,7 +51,7 @@ export async function keyViews(
   const views = await twoViews(t, settings, (connection) => {
     const format = new RedisFormat(connection, prefix)
     format.guard()
-    const store = new RedisKeys({ connection, prefix, timeoutMs, format })
+    const store = redisKeys({ connection, prefix, timeoutMs, format })
     ends.push(async () => {
       await store.close()
       connection.disconnect()

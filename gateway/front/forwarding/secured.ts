@@ -1,3 +1,4 @@
+import { asError } from '../../../shared/as-error.ts'
 import type { PeerCertificate } from 'node:tls'
 import { buildConnector } from 'undici'
 import type { TlsTexts } from '../../../shared/tls/files.ts'
@@ -38,7 +39,7 @@ export function securedConnector({ certificates, name }: TargetTls, timeout: num
         texts = present
       }
     } catch (error) {
-      return done(error instanceof Error ? error : new Error(String(error)), null)
+      return done(asError(error), null)
     }
     connect({ ...target, ...sni }, done)
   }

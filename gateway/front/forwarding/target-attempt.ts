@@ -1,3 +1,4 @@
+import { asError } from '../../../shared/as-error.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
@@ -152,7 +153,7 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
 
   /** Fails this request alone if a fault of ours kept the answer from being handed on. */
   #giveUp(error: unknown): void {
-    const cause = error instanceof Error ? error : new Error(String(error))
+    const cause = asError(error)
     const target = this.#target
     this.#stop()
     this.#controller?.abort(cause)

@@ -13,11 +13,6 @@ export type QuotaPoints = Readonly<{ quota: string; points: number; beyond?: num
 /** The number of days for which the points of an ended day are kept, also if no gateway runs. */
 export const pastDays = 3
 
-/** Whether a quota is that of a caller, and not one that an app counts under a name of its own. */
-export function isOfCallers(quota: string): boolean {
-  return !quota.startsWith('limiter:')
-}
-
 /** The same with more points of a day, or less if `points` is below 0; without days that ended too long ago. */
 export function withPoints(
   past: PastPoints | undefined,

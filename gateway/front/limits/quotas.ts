@@ -1,3 +1,4 @@
+import { asError } from '../../../shared/as-error.ts'
 import type { Clock, Later } from '../../../shared/clock.ts'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
@@ -342,8 +343,4 @@ export class Quotas {
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

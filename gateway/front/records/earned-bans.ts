@@ -1,3 +1,4 @@
+import { asError } from '../../../shared/as-error.ts'
 import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { BanRules } from '../limits/conduct.ts'
@@ -45,7 +46,7 @@ export class EarnedBans {
         await breathe()
         await store.add({ ...line, before: null, after })
       } catch (error) {
-        missing(id, error instanceof Error ? error : new Error(String(error)))
+        missing(id, asError(error))
       } finally {
         this.#waiting--
       }

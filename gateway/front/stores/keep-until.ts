@@ -1,4 +1,4 @@
-import { isOfCallers, pastDays } from '../limits/past-points.ts'
+import { pastDays } from '../limits/past-points.ts'
 import { numberOf } from '../limits/counters.ts'
 import type { QuotaState } from '../limits/quota-state.ts'
 import { dayMs, dayWindow, endsAtMs, foreverMs, steadyWindows } from '../../../shared/windows.ts'
@@ -7,18 +7,16 @@ import { dayMs, dayWindow, endsAtMs, foreverMs, steadyWindows } from '../../../s
 const rememberedMs = 2 * dayMs
 
 /**
- * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. A caller's quota
- * waits `pastDays` longer than its day for the ledger; one that an app counts lasts for its day. Only the counters have the
- * day on which months begin, so that another than the first keeps them; so does what was bought in advance.
+ * The time after which a quota no longer matters: the end of its windows and of the memory of its bans. It waits `pastDays`
+ * longer than its day for the ledger. Only the counters have the day on which months begin, so that another than the first
+ * keeps them; so does what was bought in advance.
  */
-export function keepUntil(quota: string, state: QuotaState): number {
+export function keepUntil(state: QuotaState): number {
   let until = endsAtMs(dayWindow, numberOf(state, dayWindow))
-  if (isOfCallers(quota)) {
-    if (state.monthFrom !== 1 || state.purse) return until + foreverMs
-    until += pastDays * dayMs
-    for (const window of steadyWindows) {
-      until = Math.max(until, endsAtMs(window, numberOf(state, window)))
-    }
+  if (state.monthFrom !== 1 || state.purse) return until + foreverMs
+  until += pastDays * dayMs
+  for (const window of steadyWindows) {
+    until = Math.max(until, endsAtMs(window, numberOf(state, window)))
   }
   for (const { bannedUntilMs } of state.conducts?.values() ?? []) {
     if (bannedUntilMs > 0) until = Math.max(until, bannedUntilMs + rememberedMs)

@@ -2,7 +2,7 @@ import { lineFilterOf, wantedBy } from '../keys/filter.ts'
 import type { Key } from '../keys/key.ts'
 import { endOf, idIn, lineOf, lineOfDamaged, type LineFilter } from '../keys/line.ts'
 import { intactKeyFrom } from '../keys/record.ts'
-import type { KeyPage, PageQuery } from '../keys/store.ts'
+import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 
 /** A line that a walk has found, with the record and the version of its key as they are now. */
 export type FoundLine = Readonly<{ line: string; record: string; version: number }>
@@ -25,6 +25,9 @@ export interface KeyIndex {
   /** Removes lines, each if its key still has the version that was found. */
   remove(lines: readonly FoundLine[]): Promise<void>
 }
+
+/** A store of keys with its index, which can be brought up to date before anybody asks for a page. */
+export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
 
 /** Reads a page of keys by an index, which heals on the way. */
 export async function pageBy(index: KeyIndex, query: PageQuery): Promise<KeyPage> {

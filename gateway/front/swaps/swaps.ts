@@ -1,3 +1,4 @@
+import { asError } from '../../../shared/as-error.ts'
 import { within } from '../../../shared/within.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { Config, UpstreamSettings } from '../config/config.ts'
@@ -133,7 +134,7 @@ export class Swaps {
       this.#tell(undefined)
     } catch (error) {
       swap.alarm()
-      this.#tell(error instanceof Error ? error : new Error(String(error)))
+      this.#tell(asError(error))
     }
   }
 

@@ -11,7 +11,7 @@ import { shadowOf, wouldRefuse } from '../../../gateway/front/limits/shadow.ts'
 import { dayMs, minuteMs } from '../../../shared/windows.ts'
 import { auditOn } from '../../../gateway/front/records/audit-list.ts'
 import { redisLists } from '../../../gateway/front/stores/redis/lists.ts'
-import { RedisKeys } from '../../../gateway/front/stores/redis/keys.ts'
+import { redisKeys } from '../../../gateway/front/stores/redis/keys.ts'
 import { redisCounts } from '../../../gateway/front/stores/redis/counts.ts'
 import { redisQuotas } from '../../../gateway/front/stores/redis/quota.ts'
 import { newKey } from '../../contracts/keys.ts'
@@ -53,7 +53,7 @@ t.test('a preview names the quotas and days that brute force names', async (t) =
   const plan = { name: 'free', limits: { perMinute: 12, perDay: 60 }, bans: false }
   const options = { timeoutMs: 5_000, prefix: 'test:' }
   const connection = await connectionTo(t, { url: redis.url })
-  const keys = new RedisKeys({ ...options, connection, clock: () => now })
+  const keys = redisKeys({ ...options, connection, clock: () => now })
   t.teardown(() => keys.close())
   const audit = auditOn(redisLists({ ...options, connection }))
   const callers = await Promise.all(

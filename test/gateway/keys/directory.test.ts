@@ -5,7 +5,7 @@ import { KeyDirectory } from '../../../gateway/front/keys/directory.ts'
 import { importKeys } from '../../../gateway/front/keys/import.ts'
 import { hashOf, newKeyId, newToken } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import type { KeyListener } from '../../../gateway/front/keys/store.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { until } from '../../support/until.ts'
@@ -28,7 +28,7 @@ t.test('the filter denies nothing that was added, and most of what was not', (t)
 })
 
 t.test('the filter is learnt from a store that was out of reach at first', async (t) => {
-  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+  const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   let asked = 0
   const names = store.names.bind(store)
@@ -45,7 +45,7 @@ async function* failing(): AsyncGenerator<string[]> {
 }
 
 t.test('what is created while the names are still being read is known too', async (t) => {
-  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+  const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   await store.add(Array.from({ length: 10_000 }, () => newKey()))
   const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })
@@ -59,7 +59,7 @@ t.test('what is created while the names are still being read is known too', asyn
 })
 
 t.test('a filter that is full serves until the larger one is there', async (t) => {
-  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+  const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   let reads = 0
   let letGo: () => void = () => undefined
@@ -96,7 +96,7 @@ t.test('a filter that is full serves until the larger one is there', async (t) =
 })
 
 t.test('names that are read from a store while it is emptied are no names of it', async (t) => {
-  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+  const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   const gone = keyAndToken()
   let reads = 0
@@ -133,7 +133,7 @@ function keyAndToken() {
 /** One file, as a gateway and another process have it open. */
 function twoViews(t: Test) {
   const file = join(folderOf(t), 'gateway.db')
-  const open = () => new EmbeddedKeys(openGatewayFile(file))
+  const open = () => embeddedKeys(openGatewayFile(file))
   const [here, elsewhere] = [open(), open()]
   t.teardown(() => Promise.all([here.close(), elsewhere.close()]))
   return { file, here, elsewhere }
@@ -215,8 +215,8 @@ t.test('what was put in place of a file is heard of, however old it is', async (
   const [older, file] = [join(folder, 'older.db'), join(folder, 'gateway.db')]
   const before = openGatewayFile(older)
   const kept = keyAndToken()
-  await new EmbeddedKeys(before, () => 1_000).add([kept.key])
-  const store = new EmbeddedKeys(openGatewayFile(file))
+  await embeddedKeys(before, () => 1_000).add([kept.key])
+  const store = embeddedKeys(openGatewayFile(file))
   t.teardown(() => store.close())
   await store.add([newKey()])
   const directory = new KeyDirectory({ store, cacheSize: 10, clock: Date.now })

@@ -6,11 +6,11 @@ import { RowMistakes } from '../../../gateway/front/keys/row-mistakes.ts'
 import { rowsIn } from '../../../gateway/front/keys/rows.ts'
 import { hashOf } from '../../../gateway/front/keys/token.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { plans } from '../../support/two-plans.ts'
 
 t.test('importing', async (t) => {
-  const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+  const store = embeddedKeys(openGatewayFile(':memory:'))
   t.teardown(() => store.close())
   const into = async (text: string) => (await importKeys([text], { store, plans, nowMs: 5 })).keys
   const count = async () => {
@@ -113,7 +113,7 @@ t.test('importing', async (t) => {
   })
   t.test('rows that are there already cost no more the more there are', async (t) => {
     const msOf = async (rows: number) => {
-      const store = new EmbeddedKeys(openGatewayFile(':memory:'))
+      const store = embeddedKeys(openGatewayFile(':memory:'))
       const lines = Array.from({ length: rows }, (_, i) => `token-of-row-${i},free\n`)
       const twice = () => importKeys(['token,plan\n', ...lines], { store, plans, nowMs: 5 })
       t.equal((await twice()).keys, rows)

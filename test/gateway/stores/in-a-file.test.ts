@@ -6,7 +6,7 @@ import { fleetOfOne } from '../../../gateway/front/fleet/single-member.ts'
 import { auditOn } from '../../../gateway/front/records/audit-list.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { embeddedLastUses } from '../../../gateway/front/stores/embedded/last-uses.ts'
 import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { noticesOn } from '../../../gateway/front/records/notices-on.ts'
@@ -39,10 +39,7 @@ function openTwice(t: Test) {
 
 keyStoreContract(t, name, async (t) => {
   const file = join(folderOf(t), 'gateway.db')
-  const [first, second] = [
-    new EmbeddedKeys(openGatewayFile(file)),
-    new EmbeddedKeys(openGatewayFile(file)),
-  ]
+  const [first, second] = [embeddedKeys(openGatewayFile(file)), embeddedKeys(openGatewayFile(file))]
   const close = async () => void (await Promise.all([first.close(), second.close()]))
   return { first, second, close }
 })

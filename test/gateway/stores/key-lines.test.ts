@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Key } from '../../../gateway/front/keys/key.ts'
 import { recordOf } from '../../../gateway/front/keys/record.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { newKey, pagesOf } from '../../contracts/keys.ts'
 import { keyViews } from '../../support/redis-stores.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -80,7 +80,7 @@ t.test('what is written to a file behind its gateway is on the pages', async (t)
   const update = before.prepare('UPDATE keys SET version = ?, record = ? WHERE id = ?')
   const keys = Array.from({ length: 700 }, (_, i) => newKey({ name: `Key ${i}` }))
   for (const [i, key] of keys.entries()) insert.run(key.id, i + 1, recordOf(key))
-  const store = new EmbeddedKeys(openGatewayFile(file))
+  const store = embeddedKeys(openGatewayFile(file))
   t.teardown(() => store.close())
   const names = async () => (await pagesOf(store, {}, { limit: 100 })).map(({ name }) => name)
   const sorted = () => keys.map(({ name }) => name).sort()

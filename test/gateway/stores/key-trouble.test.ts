@@ -4,7 +4,7 @@ import { connect as tcpConnect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { connect, duplicate } from '../../../gateway/front/stores/redis/connect.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { keyViews } from '../../support/redis-stores.ts'
@@ -178,7 +178,7 @@ t.test('embedded, an import that died is unseen, and the next one takes it back'
   const folder = folderOf(t)
   const [file, dead] = [join(folder, 'gateway.db'), join(folder, 'dead.db')]
   const database = openGatewayFile(file)
-  const store = new EmbeddedKeys(database)
+  const store = embeddedKeys(database)
   t.teardown(() => store.close())
   const first = newKey()
   await store.add([first])
@@ -202,7 +202,7 @@ t.test('embedded, an import that died is unseen, and the next one takes it back'
   const left = openGatewayFile(dead)
   const rows = left.prepare('SELECT count(*) FROM keys').pluck()
   t.equal(rows.get(), 3_001)
-  const after = new EmbeddedKeys(left, () => now)
+  const after = embeddedKeys(left, () => now)
   t.teardown(() => after.close())
   const found = []
   for await (const { id } of after.list()) found.push(id)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { RedisSettings } from '../../../gateway/front/config/config.ts'
 import { connect } from '../../../gateway/front/stores/redis/connect.ts'
-import { RedisKeys } from '../../../gateway/front/stores/redis/keys.ts'
+import { redisKeys } from '../../../gateway/front/stores/redis/keys.ts'
 import { newKey } from '../../contracts/keys.ts'
 import { selfSigned, type Certificate } from '../../support/certificate.ts'
 import { keyViews } from '../../support/redis-stores.ts'
@@ -21,7 +21,7 @@ async function holdKey(t: Test, settings: RedisSettings): Promise<void> {
 /** Whether a Redis gives nobody an answer who asks like this. */
 async function isClosed(settings: RedisSettings): Promise<boolean> {
   const connection = connect(settings, { timeoutMs: 500 })
-  const keys = new RedisKeys({ connection, prefix: 'test:', timeoutMs: 500 })
+  const keys = redisKeys({ connection, prefix: 'test:', timeoutMs: 500 })
   const end = performance.now() + 2_000
   const isAnswered = async (): Promise<boolean> => {
     try {

@@ -5,7 +5,6 @@ import { counted, withUsed } from '../../../gateway/contracts/counters.ts'
 import { roll } from '../../../gateway/front/limits/counters.ts'
 import { join } from 'node:path'
 import t from 'tap'
-import { QuotaLimiter } from '../../../gateway/front/limits/limiter.ts'
 import { newQuota } from '../../../gateway/front/limits/quota-state.ts'
 import { dayMs, hourMs, minuteMs } from '../../../shared/windows.ts'
 import { CachedQuotas } from '../../../gateway/front/stores/embedded/cached-quotas.ts'
@@ -155,10 +154,9 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
     ...['"key:VICTIM"', 'key:VICTIM', 'a\tb', '"', '\\"\n', 'plain', ''],
   ]
   const limits = { perMinute: 10, perDay: 10 }
-  const limiter = new QuotaLimiter(open(), { limits })
-  const first = open()
-  for (const name of names) await limiter.consume(name)
+  const [other, first] = [open(), open()]
   // As an app might count that has the store itself.
+  for (const name of names) other.decide(`jobs:${name}`, { key: 'k', cost: 1, limits })
   for (const name of names.slice(3)) first.decide(name, { key: 'k', cost: 2, limits })
   const database = openGatewayFile(file)
   t.teardown(() => database.close())
@@ -172,7 +170,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
     withUsed(store.decide(quota, { key: 'k', cost: 0, limits })).minuteUsed
   t.equal(used(again, 'key:VICTIM'), 0)
   t.strictSame(
-    names.map((name) => used(again, `limiter:${name}`)),
+    names.map((name) => used(again, `jobs:${name}`)),
     names.map(() => 1),
   )
   t.strictSame(

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { auditOn } from '../../../gateway/front/records/audit-list.ts'
 import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
-import { EmbeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
+import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
 import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
@@ -141,7 +141,7 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
     database.pragma('busy_timeout = 0')
     const quota = new EmbeddedQuotas(database)
     t.teardown(() => quota.close())
-    const keys = new EmbeddedKeys(database)
+    const keys = embeddedKeys(database)
     return {
       database,
       stores: {

@@ -2,8 +2,8 @@ import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
 import { recordOf } from '../../keys/record.ts'
-import type { Added, Keys } from '../../keys/store.ts'
-import { KeyImporter } from './import-keys.ts'
+import type { KeyStore } from '../../keys/store.ts'
+import { keyImporter } from './import-keys.ts'
 import type { Lines } from './key-index.ts'
 
 /** The most keys that are added in one step. */
@@ -26,15 +26,11 @@ export function versionsIn(database: Database, clock: Clock): () => number {
 }
 
 /** Adds keys to a gateway's file, all or none: a few in one step, and many by an import. */
-export function keyAdder(
-  database: Database,
-  clock: Clock,
-  lines: Lines,
-): (keys: Keys, progress?: (written: number) => void) => Promise<Added> {
+export function keyAdder(database: Database, clock: Clock, lines: Lines): KeyStore['add'] {
   const nextVersion = versionsIn(database, clock)
   const insertKey = database.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?, ?)')
   const insertSecret = database.prepare('INSERT OR IGNORE INTO secrets VALUES (?, ?)')
-  const importer = new KeyImporter({ database, clock, lines, nextVersion })
+  const addMany = keyImporter({ database, clock, lines, nextVersion })
 
   const addFew = database.transaction((keys: readonly Key[]) => {
     const version = nextVersion()
@@ -50,7 +46,7 @@ export function keyAdder(
   })
 
   return async (keys, progress = () => undefined) => {
-    if (keys.length > mostInOneStep) return importer.add(keys, progress)
+    if (keys.length > mostInOneStep) return addMany(keys, progress)
     try {
       addFew.immediate([...keys])
     } catch (error) {

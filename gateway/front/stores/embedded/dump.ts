@@ -59,7 +59,7 @@ function quotasIn(database: Database, nowMs: number): ReadStore['quotas'] {
     names() {
       const others = stored.all(nowMs).filter((quota) => !newer.has(quota))
       const ofNewer = [...newer].flatMap(([quota, state]) =>
-        keepUntil(quota, state) > nowMs ? [quota] : [],
+        keepUntil(state) > nowMs ? [quota] : [],
       )
       return Promise.resolve([...others, ...ofNewer])
     },

@@ -4,14 +4,11 @@ import type { Clock } from '../../../../shared/clock.ts'
 import { inBatches, inOrder } from '../../../../shared/in-order.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
-import { KeyMistake } from '../../keys/mistake.ts'
 import { intactKeyFrom, recordOf } from '../../keys/record.ts'
 import type { Added, Keys } from '../../keys/store.ts'
+import { importLockMs, interrupted, isRunning } from '../importing.ts'
 import { othersWrite, withoutSync } from './database.ts'
 import type { Lines } from './key-index.ts'
-
-/** After this silence of an import, another one removes its unfinished keys. */
-const importLockMs = 30_000
 
 /** Keys that are looked at in one turn of the loop. */
 const keysAtOnce = 250
@@ -19,10 +16,9 @@ const keysAtOnce = 250
 /** An id or a secret is taken. */
 class Taken extends Error {}
 
-type NewSecret = Readonly<{ hash: string; id: string }>
 type Versions = Readonly<{ firstVersion: number; lastVersion: number }>
 
-export type KeyImporterOptions = Readonly<{
+export type KeyImportOptions = Readonly<{
   database: Database
   clock: Clock
   lines: Lines
@@ -31,110 +27,56 @@ export type KeyImporterOptions = Readonly<{
 }>
 
 /**
- * Adds many keys to a gateway's file, all or none. They are added batch by batch, and stay invisible while their versions
- * are pending. One import runs at a time, under a lock that each step renews.
+ * Makes what adds many keys to a gateway's file, all or none. They are added batch by batch, and stay invisible while their
+ * versions are pending. One import runs at a time, under a lock that each step renews.
  */
-export class KeyImporter {
-  readonly #database: Database
-  readonly #clock: Clock
-  readonly #lines: Lines
-  readonly #nextVersion: () => number
-  readonly #statements: ReturnType<typeof statementsOf>
+export function keyImporter({ database, clock, lines, nextVersion }: KeyImportOptions) {
+  const statements = statementsOf(database)
 
-  constructor({ database, clock, lines, nextVersion }: KeyImporterOptions) {
-    this.#database = database
-    this.#clock = clock
-    this.#lines = lines
-    this.#nextVersion = nextVersion
-    this.#statements = statementsOf(database)
-  }
-
-  /** Adds records and then secrets: in the order of the file's indexes. Unordered, a million took five times as long. */
-  async add(keys: Keys, progress: (written: number) => void): Promise<Added> {
-    const owner = randomUUID()
-    this.#begin(owner)
-    try {
-      await this.#removeUnfinished(owner)
-      const secrets: NewSecret[] = []
-      for await (const [batch, done] of inBatches(keys, keysAtOnce)) {
-        this.#unsyncedStep(owner, () => this.#addRecords(batch))
-        await othersWrite()
-        secrets.push(...batch.flatMap(secretsOf))
-        progress(Math.floor(done / 2))
-      }
-      for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash, keysAtOnce)) {
-        this.#unsyncedStep(owner, () => this.#addSecrets(batch))
-        await othersWrite()
-        progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
-      }
-      this.#step(owner, () => this.#publish(owner))
-      // If it fails, the next page goes on with it: the keys are there.
-      await this.#lines.catchUp().catch(() => undefined)
-      return {}
-    } catch (error) {
-      // Keys that can't be removed now stay invisible, and the next import removes them.
-      await this.#removeUnfinished(owner)
-        .then(() => this.#statements.release.run(owner))
-        .catch(() => undefined)
-      if (error instanceof Taken) return { clash: await this.#firstTaken(keys) }
-      throw error
-    }
-  }
-
-  #begin(owner: string): void {
-    const { holder, forgetHolder, hold } = this.#statements
-    const begin = this.#database.transaction(() => {
-      const aliveAtMs = holder.get() ?? -Infinity
-      if (this.#clock() - aliveAtMs < importLockMs) throw isRunning()
-      forgetHolder.run()
-      hold.run(owner, this.#clock())
-    })
-    begin.immediate()
-  }
+  const begin = database.transaction((owner: string) => {
+    const { holder, forgetHolder, hold } = statements
+    const aliveAtMs = holder.get() ?? -Infinity
+    if (clock() - aliveAtMs < importLockMs) throw isRunning()
+    forgetHolder.run()
+    hold.run(owner, clock())
+  })
 
   /** Changes the file in one step, if the lock is still the import's own. */
-  #step<Result>(owner: string, change: () => Result): Result {
-    const step = this.#database.transaction(() => {
-      const { changes } = this.#statements.renew.run(this.#clock(), owner)
-      if (changes === 0) throw isInterrupted()
+  function step<Result>(owner: string, change: () => Result): Result {
+    const locked = database.transaction(() => {
+      if (statements.renew.run(clock(), owner).changes === 0) throw interrupted()
       return change()
     })
-    return step.immediate()
+    return locked.immediate()
   }
 
   /** Invisible keys need not be durable: the step that publishes them syncs all. */
-  #unsyncedStep<Result>(owner: string, change: () => Result): Result {
-    return withoutSync(this.#database, () => this.#step(owner, change))
-  }
+  const unsyncedStep = <Result>(owner: string, change: () => Result): Result =>
+    withoutSync(database, () => step(owner, change))
 
-  #addRecords(keys: readonly Key[]): void {
-    const { hide, insertKey } = this.#statements
+  function addRecords(keys: readonly Key[]): void {
+    const { hide, insertKey } = statements
     // Taken in this step, so that a watch that follows the versions misses none.
-    const version = this.#nextVersion()
+    const version = nextVersion()
     hide.run(version, version + keys.length - 1)
     for (const [index, key] of keys.entries()) {
       if (insertKey.run(key.id, version + index, recordOf(key)).changes === 0) throw new Taken()
     }
   }
 
-  #addSecrets(secrets: readonly NewSecret[]): void {
+  function addSecrets(secrets: readonly Readonly<{ hash: string; id: string }>[]): void {
     for (const { hash, id } of secrets) {
-      if (this.#statements.insertSecret.run(hash, id).changes === 0) throw new Taken()
+      if (statements.insertSecret.run(hash, id).changes === 0) throw new Taken()
     }
   }
 
-  #publish(owner: string): void {
-    this.#statements.unhideAll.run()
-    this.#statements.release.run(owner)
-  }
-
-  async #removeUnfinished(owner: string): Promise<void> {
-    while (this.#unsyncedStep(owner, () => this.#removeBatch())) await othersWrite()
+  async function removeUnfinished(owner: string): Promise<void> {
+    while (unsyncedStep(owner, removeBatch)) await othersWrite()
   }
 
   /** Removes a batch of an unfinished import; `false` if there was none. */
-  #removeBatch(): boolean {
-    const { hidden, recordsOf, dropSecret, dropKeys, unhide } = this.#statements
+  function removeBatch(): boolean {
+    const { hidden, recordsOf, dropSecret, dropKeys, unhide } = statements
     const versions = hidden.get()
     if (!versions) return false
     const { firstVersion, lastVersion } = versions
@@ -148,8 +90,8 @@ export class KeyImporter {
   }
 
   /** The index of the first key whose id or secret is taken, in the file or by a key before it. */
-  async #firstTaken(keys: Keys): Promise<number> {
-    const { isId, isHash } = this.#statements
+  async function firstTaken(keys: Keys): Promise<number> {
+    const { isId, isHash } = statements
     const taken = new Set<string>()
     let index = 0
     for (const { id, secrets } of keys) {
@@ -161,10 +103,42 @@ export class KeyImporter {
     }
     throw new Error('an id or a secret was taken during the import, and is free again; try again')
   }
-}
 
-function secretsOf({ id, secrets }: Key): NewSecret[] {
-  return secrets.map(({ hash }) => ({ hash, id }))
+  /** Adds records and then secrets: in the order of the file's indexes. Unordered, a million took five times as long. */
+  return async (keys: Keys, progress: (written: number) => void): Promise<Added> => {
+    const owner = randomUUID()
+    begin.immediate(owner)
+    try {
+      await removeUnfinished(owner)
+      const secrets: { hash: string; id: string }[] = []
+      for await (const [batch, done] of inBatches(keys, keysAtOnce)) {
+        unsyncedStep(owner, () => addRecords(batch))
+        await othersWrite()
+        for (const key of batch)
+          secrets.push(...key.secrets.map(({ hash }) => ({ hash, id: key.id })))
+        progress(Math.floor(done / 2))
+      }
+      for await (const [batch, done] of inOrder(secrets, ({ hash }) => hash, keysAtOnce)) {
+        unsyncedStep(owner, () => addSecrets(batch))
+        await othersWrite()
+        progress(Math.floor((keys.length * (1 + done / secrets.length)) / 2))
+      }
+      step(owner, () => {
+        statements.unhideAll.run()
+        statements.release.run(owner)
+      })
+      // If it fails, the next page goes on with it: the keys are there.
+      await lines.catchUp().catch(() => undefined)
+      return {}
+    } catch (error) {
+      // Keys that can't be removed now stay invisible, and the next import removes them.
+      await removeUnfinished(owner)
+        .then(() => statements.release.run(owner))
+        .catch(() => undefined)
+      if (error instanceof Taken) return { clash: await firstTaken(keys) }
+      throw error
+    }
+  }
 }
 
 function statementsOf(database: Database) {
@@ -188,15 +162,4 @@ function statementsOf(database: Database) {
     dropSecret: database.prepare('DELETE FROM secrets WHERE hash = ? AND keyId = ?'),
     dropKeys: database.prepare('DELETE FROM keys WHERE version BETWEEN ? AND ?'),
   }
-}
-
-function isRunning(): KeyMistake {
-  return new KeyMistake('another import is running; wait until it has ended', 'conflict')
-}
-
-function isInterrupted(): KeyMistake {
-  return new KeyMistake(
-    'another import has begun meanwhile, and nothing was added; try again',
-    'conflict',
-  )
 }

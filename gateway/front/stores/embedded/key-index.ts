@@ -1,14 +1,8 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
-import { fits, idIn, lineOf, type LineFilter } from '../../keys/line.ts'
-import {
-  lineOfRecord,
-  oneAtATime,
-  type FoundLine,
-  type KeyIndex,
-  type Walked,
-} from '../key-index.ts'
+import { fits, idIn, lineOf } from '../../keys/line.ts'
+import { lineOfRecord, oneAtATime, type FoundLine, type KeyIndex } from '../key-index.ts'
 import { answerOf } from './answer.ts'
 import { othersWrite, withoutSync } from './database.ts'
 import { isThere } from './is-there.ts'
@@ -27,78 +21,29 @@ const runSize = 5_000
 
 type Row = Readonly<{ id: string; version: number; record: string }>
 
-/** The index of keys in a gateway's file. The methods beside the interface are steps of a transaction. */
-export class Lines implements KeyIndex {
-  readonly #database: Database
-  readonly #statements: ReturnType<typeof statementsOf>
-  readonly catchUp = oneAtATime(() => this.#catchUp())
+/** The index, and steps of a transaction. */
+export type Lines = KeyIndex &
+  Readonly<{
+    add: (key: Key) => void
+    replace: (before: string, after: string) => void
+    /** Notes a new version, before its key is written: its line comes with it, and no other is missing. */
+    note: (version: number) => void
+  }>
 
-  constructor(database: Database) {
-    this.#database = database
-    this.#statements = statementsOf(database)
-  }
+/** The index of keys in a gateway's file. */
+export function linesIn(database: Database): Lines {
+  const { insert, remove, after, row, latest, linedUpTo, since, ...others } = statementsOf(database)
 
-  add(key: Key): void {
-    this.#statements.insert.run(lineOf(key))
-  }
-
-  replace(before: string, after: string): void {
-    const { insert, remove } = this.#statements
-    if (before !== after) remove.run(before)
-    insert.run(after)
-  }
-
-  /** Notes a new version, before its key is written: its line comes with it, and no other is missing. */
-  note(version: number): void {
-    const { note, latest } = this.#statements
-    note.run(version, latest.get() ?? 0)
-  }
-
-  async walk(from: string, filter: LineFilter, most: number): Promise<Walked> {
-    const { after, row, removeOfNone } = this.#statements
-    await breathe()
-    const matches: FoundLine[] = []
-    const lines = answerOf(() => after.all(from))
-    for (const line of lines) {
-      if (!fits(line, filter)) continue
-      const key = answerOf(() => row.get(idIn(line)))
-      if (key) matches.push({ line, record: key.record, version: key.version })
-      else answerOf(() => removeOfNone.run(line, idIn(line)))
-      if (matches.length === Math.min(most, foundAtOnce)) return { found: matches, end: line }
-    }
-    return { found: matches, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
-  }
-
-  remove(lines: readonly FoundLine[]): Promise<void> {
-    for (const { line, version } of lines) {
-      answerOf(() => this.#statements.removeStale.run(line, version, idIn(line)))
-    }
-    return Promise.resolve()
-  }
-
-  async #catchUp(): Promise<void> {
-    const { linedUpTo, latest, noteFrom } = this.#statements
-    const database = this.#database
-    while (database.open) {
-      const from = answerOf(() => linedUpTo.get()) ?? 0
-      if (from >= (answerOf(() => latest.get()) ?? 0)) return
-      const { lines, upTo } = await this.#missing(from)
-      for (let start = 0; start < lines.length && database.open; start += batchSize) {
-        const batch = lines.slice(start, start + batchSize)
-        answerOf(() => withoutSync(database, () => this.#insert(batch)))
-        await othersWrite()
-      }
-      // If something else has noted a version meanwhile, the next round sees what is missing.
-      if (database.open) answerOf(() => withoutSync(database, () => noteFrom.run(upTo, from)))
-    }
-  }
+  const insertAll = database.transaction((lines: readonly string[]) => {
+    for (const line of lines) insert.run(line)
+  })
 
   /** The lines of the next keys after a version, in order, and the last of their versions. */
-  async #missing(from: number): Promise<{ lines: string[]; upTo: number }> {
+  async function missing(from: number): Promise<{ lines: string[]; upTo: number }> {
     const lines: string[] = []
     let upTo = from
     for (let isEnd = false; !isEnd && lines.length < runSize;) {
-      const rows = answerOf(() => this.#statements.since.all(upTo))
+      const rows = answerOf(() => since.all(upTo))
       for (const { id, record } of rows) lines.push(lineOfRecord(id, record))
       upTo = rows.at(-1)?.version ?? upTo
       isEnd = rows.length < batchSize
@@ -107,11 +52,53 @@ export class Lines implements KeyIndex {
     return { lines: lines.sort(), upTo }
   }
 
-  #insert(lines: readonly string[]): void {
-    const insert = this.#database.transaction(() => {
-      for (const line of lines) this.#statements.insert.run(line)
-    })
-    insert.immediate()
+  return {
+    add: (key) => void insert.run(lineOf(key)),
+
+    replace(before, after) {
+      if (before !== after) remove.run(before)
+      insert.run(after)
+    },
+
+    note: (version) => void others.note.run(version, latest.get() ?? 0),
+
+    async walk(from, filter, most) {
+      await breathe()
+      const matches: FoundLine[] = []
+      const lines = answerOf(() => after.all(from))
+      for (const line of lines) {
+        if (!fits(line, filter)) continue
+        const key = answerOf(() => row.get(idIn(line)))
+        if (key) matches.push({ line, record: key.record, version: key.version })
+        else answerOf(() => others.removeOfNone.run(line, idIn(line)))
+        if (matches.length === Math.min(most, foundAtOnce)) return { found: matches, end: line }
+      }
+      return { found: matches, end: lines.length === linesAtOnce ? lines.at(-1) : undefined }
+    },
+
+    remove(lines) {
+      for (const { line, version } of lines) {
+        answerOf(() => others.removeStale.run(line, version, idIn(line)))
+      }
+      return Promise.resolve()
+    },
+
+    catchUp: oneAtATime(async () => {
+      while (database.open) {
+        const from = answerOf(() => linedUpTo.get()) ?? 0
+        if (from >= (answerOf(() => latest.get()) ?? 0)) return
+        const { lines, upTo } = await missing(from)
+        for (let start = 0; start < lines.length && database.open; start += batchSize) {
+          const batch = lines.slice(start, start + batchSize)
+          answerOf(() => withoutSync(database, () => insertAll.immediate(batch)))
+          await othersWrite()
+        }
+        // If something else has noted a version meanwhile, the next round sees what is missing.
+        if (database.open) {
+          answerOf(() => withoutSync(database, () => others.noteFrom.run(upTo, from)))
+        }
+      }
+    }),
   }
 }
 

@@ -1,24 +1,16 @@
+import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Key, StoredKey } from '../../keys/key.ts'
-import type {
-  Added,
-  KeyListener,
-  KeyPage,
-  KeyStore,
-  Named,
-  PageQuery,
-  Watch,
-} from '../../keys/store.ts'
-import { answerOf, unavailable } from './answer.ts'
-import { lineOfRecord, pageBy, type KeyIndex } from '../key-index.ts'
 import { lineOf } from '../../keys/line.ts'
+import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
+import type { Keys, Named } from '../../keys/store.ts'
+import { lineOfRecord, pageBy, type IndexedKeys } from '../key-index.ts'
 import { Clash, keyAdder, versionsIn } from './add-keys.ts'
-import { Lines } from './key-index.ts'
-import { breathe } from '../../../../shared/breathe.ts'
+import { answerOf, promiseOf, unavailable } from './answer.ts'
 import { isThere } from './is-there.ts'
-import { FileWatch } from './watch-keys.ts'
+import { linesIn } from './key-index.ts'
+import { watchKeys, type FileWatch } from './watch-keys.ts'
 
 type Row = { id: string; version: number; record: string }
 type NameRow = { id: string; name: string; reference: string | null; test: 1 | 0 | null }
@@ -28,131 +20,113 @@ const batchSize = 2_000
 /** Keys that are read by id in one turn of the loop. */
 const idsAtOnce = 200
 
-/** A store of keys with its index, which can be brought up to date before anybody asks for a page. */
-export type IndexedKeys = KeyStore & Readonly<{ index: KeyIndex }>
-
 /** Keys in a SQLite file, which several processes may have open. */
-export class EmbeddedKeys implements IndexedKeys {
-  readonly index: Lines
-  readonly #database: Database
-  readonly #clock: Clock
-  readonly #statements: ReturnType<typeof statementsOf>
-  readonly #nextVersion: () => number
-  readonly #add: ReturnType<typeof keyAdder>
-  readonly #watches = new Set<FileWatch>()
-
-  constructor(database: Database, clock: Clock = Date.now) {
-    this.#database = database
-    this.#clock = clock
-    this.#statements = statementsOf(database)
-    this.#nextVersion = versionsIn(database, clock)
-    this.index = new Lines(database)
-    this.#add = keyAdder(database, clock, this.index)
-  }
-
-  find(hash: string): StoredKey | undefined {
-    return storedFrom(answerOf(() => this.#statements.find.get(hash)))
-  }
-
-  get(id: string): StoredKey | undefined {
-    return storedFrom(answerOf(() => this.#statements.get.get(id)))
-  }
-
-  async *list(): AsyncGenerator<Key> {
-    const { page } = this.#statements
-    for (let rows = answerOf(() => page.all('', batchSize)); rows.length > 0;) {
-      for (const { record } of rows) {
-        const key = intactKeyFrom(record)
-        if (key) yield key
-      }
-      const last = rows.at(-1)?.id ?? ''
-      rows = answerOf(() => page.all(last, batchSize))
-      await breathe()
-    }
-  }
-
-  page(query: PageQuery): Promise<KeyPage> {
-    return pageBy(this.index, query)
-  }
-
-  async *named(ids: readonly string[]): AsyncGenerator<readonly Named[]> {
-    const { nameOf } = this.#statements
-    for (let start = 0; start < ids.length; start += idsAtOnce) {
-      const some = ids.slice(start, start + idsAtOnce)
-      yield answerOf(() => some.flatMap((id) => namedFrom(nameOf.get(id))))
-      await breathe()
-    }
-  }
-
-  async *names(): AsyncGenerator<readonly string[]> {
-    const { hashesAfter } = this.#statements
-    for (let page = answerOf(() => hashesAfter.all('', batchSize)); page.length > 0;) {
-      yield page
-      const last = page.at(-1) ?? ''
-      page = answerOf(() => hashesAfter.all(last, batchSize))
-      await breathe()
-    }
-  }
-
-  async add(keys: readonly Key[], progress?: (written: number) => void): Promise<Added> {
-    const added = await this.#add(keys, progress).catch((error: unknown) => {
-      throw unavailable(error)
-    })
-    if (added.clash === undefined) this.#tellWatches()
-    return added
-  }
-
-  async replace(key: Key, version: number): Promise<boolean> {
-    const replace = this.#database.transaction(() => this.#replace(key, version))
-    const replaced = answerOf(() => replace.immediate())
-    if (replaced) this.#tellWatches()
-    return Promise.resolve(replaced)
-  }
-
-  async remove({ key, version }: StoredKey): Promise<boolean> {
-    const { get, removeLine, remove, removeUses } = this.#statements
-    const removed = this.#database.transaction(() => {
-      const before = get.get(key.id)
-      if (before?.version !== version) return false
-      removeLine.run(lineOfRecord(key.id, before.record))
-      remove.run(key.id)
-      removeUses.run(key.id)
-      return true
-    })
-    return Promise.resolve(answerOf(() => removed.immediate()))
-  }
-
-  watch(listener: KeyListener): Watch {
-    const closed = (): void => void this.#watches.delete(watch)
-    const [database, clock] = [this.#database, this.#clock]
-    const watch = new FileWatch({ database, clock, listener, closed })
-    this.#watches.add(watch)
-    return watch
-  }
-
-  close(): Promise<void> {
-    this.#database.close()
-    return Promise.resolve()
-  }
-
-  #replace(key: Key, version: number): boolean {
-    const { get, update, ownSecret, insertSecret } = this.#statements
-    const before = get.get(key.id)
-    if (before?.version !== version) return false
-    const next = this.#nextVersion()
-    this.index.note(next)
-    this.index.replace(lineOfRecord(key.id, before.record), lineOf(key))
-    update.run(next, recordOf(key), key.id)
-    for (const { hash } of key.secrets) {
-      if (ownSecret.get(hash, key.id)) continue
-      if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
-    }
-    return true
-  }
+export function embeddedKeys(database: Database, clock: Clock = Date.now) {
+  const { find, get, nameOf, page, hashesAfter, ...changes } = statementsOf(database)
+  const index = linesIn(database)
+  const nextVersion = versionsIn(database, clock)
+  const addAll = keyAdder(database, clock, index)
+  const watches = new Set<FileWatch>()
 
   /** Tells this process's watches of its own change, which doesn't move the file's version. */
-  #tellWatches(): void {
-    this.#watches.forEach((watch) => watch.readOwnChange())
+  const tellWatches = (): void => watches.forEach((watch) => watch.readOwnChange())
+
+  const replace = database.transaction((key: Key, version: number) => {
+    const before = get.get(key.id)
+    if (before?.version !== version) return false
+    const next = nextVersion()
+    index.note(next)
+    index.replace(lineOfRecord(key.id, before.record), lineOf(key))
+    changes.update.run(next, recordOf(key), key.id)
+    for (const { hash } of key.secrets) {
+      if (changes.ownSecret.get(hash, key.id)) continue
+      if (changes.insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)
+    }
+    return true
+  })
+
+  const remove = database.transaction(({ key, version }: StoredKey) => {
+    const before = get.get(key.id)
+    if (before?.version !== version) return false
+    changes.removeLine.run(lineOfRecord(key.id, before.record))
+    changes.remove.run(key.id)
+    changes.removeUses.run(key.id)
+    return true
+  })
+
+  return {
+    index,
+    find: (hash) => storedFrom(answerOf(() => find.get(hash))),
+    get: (id) => storedFrom(answerOf(() => get.get(id))),
+
+    async *list() {
+      for await (const rows of pagesOf(
+        (after) => page.all(after, batchSize),
+        ({ id }) => id,
+      )) {
+        for (const { record } of rows) {
+          const key = intactKeyFrom(record)
+          if (key) yield key
+        }
+      }
+    },
+
+    page: (query) => pageBy(index, query),
+
+    async *named(ids) {
+      for (let start = 0; start < ids.length; start += idsAtOnce) {
+        const some = ids.slice(start, start + idsAtOnce)
+        yield answerOf(() => some.flatMap((id) => namedFrom(nameOf.get(id))))
+        await breathe()
+      }
+    },
+
+    names: () =>
+      pagesOf(
+        (after) => hashesAfter.all(after, batchSize),
+        (hash) => hash,
+      ),
+
+    async add(keys: Keys, progress?: (written: number) => void) {
+      const added = await addAll(keys, progress).catch((error: unknown) => {
+        throw unavailable(error)
+      })
+      if (added.clash === undefined) tellWatches()
+      return added
+    },
+
+    async replace(key, version) {
+      const isReplaced = await promiseOf(() => replace.immediate(key, version))
+      if (isReplaced) tellWatches()
+      return isReplaced
+    },
+
+    remove: (stored) => promiseOf(() => remove.immediate(stored)),
+
+    watch(listener) {
+      const watch = watchKeys(database, clock, listener, (closed) => watches.delete(closed))
+      watches.add(watch)
+      return watch
+    },
+
+    close() {
+      database.close()
+      return Promise.resolve()
+    },
+  } satisfies IndexedKeys
+}
+
+/** All rows in the order of a text of each, some at a time. */
+async function* pagesOf<Row>(
+  read: (after: string) => readonly Row[],
+  textOf: (row: Row) => string,
+): AsyncGenerator<readonly Row[]> {
+  let rows = answerOf(() => read(''))
+  for (let last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
+    yield rows
+    const after = textOf(last)
+    rows = answerOf(() => read(after))
+    await breathe()
   }
 }
 
@@ -184,11 +158,7 @@ function statementsOf(database: Database) {
 }
 
 function storedFrom(row: Row | undefined): StoredKey | undefined {
-  return row && stored(row)
-}
-
-function stored({ record, version }: Row): StoredKey {
-  return { key: keyFrom(record), version }
+  return row && { key: keyFrom(row.record), version: row.version }
 }
 
 function namedFrom(row: NameRow | undefined): Named[] {

@@ -7,7 +7,7 @@ import type { WrittenStore } from '../dump/store.ts'
 import { claim } from './claim.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedDocuments } from './documents.ts'
-import { EmbeddedKeys } from './keys.ts'
+import { embeddedKeys } from './keys.ts'
 import { lastUseRows } from './last-uses.ts'
 import { embeddedLists } from './lists.ts'
 import { newFile } from './new-file.ts'
@@ -65,7 +65,7 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
     return Promise.resolve()
   }
   return {
-    keys: new EmbeddedKeys(database, clock),
+    keys: embeddedKeys(database, clock),
     counts: embeddedCounts(database),
     ledger: ledgerOn(embeddedDocuments(database, clock)),
     audit: auditOn(lists),

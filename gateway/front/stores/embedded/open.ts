@@ -8,7 +8,7 @@ import type { OpenOptions, Stores } from '../stores.ts'
 import { embeddedCounts } from './counts.ts'
 import { openGatewayFile } from './database.ts'
 import { embeddedDocuments } from './documents.ts'
-import { EmbeddedKeys } from './keys.ts'
+import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedLists } from './lists.ts'
 import { embeddedRefusals } from './refusals.ts'
@@ -18,7 +18,7 @@ import { EmbeddedQuotas } from './quota.ts'
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
   const { forCommandLine = false, clock = Date.now } = options
   const database = openGatewayFile(file)
-  const keys = new EmbeddedKeys(database, clock)
+  const keys = embeddedKeys(database, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.

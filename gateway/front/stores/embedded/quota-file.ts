@@ -157,7 +157,7 @@ function writesOf(database: Database) {
     if (appliedSeq !== undefined) setDone.run(appliedSeq)
   })
   const moveToTable = database.transaction((counted: readonly Counted[]) => {
-    for (const state of counted) put.run(state.quota, keepUntil(state.quota, state), textOf(state))
+    for (const state of counted) put.run(state.quota, keepUntil(state), textOf(state))
   })
   const forget = database.transaction((upToEntry: number, nowMs: number) => {
     forgetEntries.run(upToEntry)

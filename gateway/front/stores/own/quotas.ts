@@ -260,7 +260,7 @@ export function quotasOn(
 function rowOf(quota: string, state: SharedQuota, text: string): QuotaRow {
   const bans = [...(state.conducts?.values() ?? [])].map(({ bannedUntilMs }) => bannedUntilMs)
   return {
-    ...{ quota, state: text, keptUntilMs: keepUntil(quota, state) },
+    ...{ quota, state: text, keptUntilMs: keepUntil(state) },
     bannedUntilMs: Math.max(0, ...bans),
   }
 }

@@ -191,9 +191,8 @@ decide = function(hash, ask, seen, stored, endOfExpected)
       format('%.0f,%.0f,%.0f,%.0f,%.0f', refusedAt, bannedUntil, bans, strikes, strikesSince))
   end
   if conductChanged or changed and endedDay then
-    -- An app counts by names that strangers may choose: these don't wait for the ledger.
     --include past.lua
-    local lasts = lifetime(counters, sub(key, 1, 8) ~= 'limiter:')
+    local lasts = lifetime(counters)
     if bannedUntil > 0 then lasts = math.max(lasts, bannedUntil + remembered - now) end
     if strikes > 0 then lasts = math.max(lasts, remembered) end
     -- Never shorten the lifetime: it may be for another key of the same account.

@@ -12,11 +12,11 @@ import type { Connection } from './connect.ts'
 import { redisDocuments } from './documents.ts'
 import type { RedisFormat } from './format.ts'
 import { keyNames } from './key-names.ts'
-import { RedisKeys } from './keys.ts'
+import { recordsIn, redisKeys } from './keys.ts'
 import { redisLastUses, usesPutter } from './last-uses.ts'
 import { redisLists } from './lists.ts'
 import { hashOfState, stateOfHash } from './quota-hash.ts'
-import { mastersOf, pairsOf, scanned } from './scan.ts'
+import { mastersOf, scanned } from './scan.ts'
 import { redisCounts } from './counts.ts'
 
 /** Records that are read per call. */
@@ -63,7 +63,7 @@ export async function writtenRedis(location: RedisLocation): Promise<WrittenStor
   // The record of the store comes before anything else.
   await format.look()
   return {
-    keys: new RedisKeys(options),
+    keys: redisKeys(options),
     counts: redisCounts(options),
     ledger: ledgerOn(redisDocuments(options)),
     audit: auditOn(lists),
@@ -75,19 +75,15 @@ export async function writtenRedis(location: RedisLocation): Promise<WrittenStor
   }
 }
 
-function keysIn({ connection, prefix }: RedisLocation): ReadStore['keys'] {
-  const { records, pending } = keyNames(prefix)
+function keysIn(location: RedisLocation): ReadStore['keys'] {
+  const { connection, prefix } = location
+  const { records } = keyNames(prefix)
   return {
     async names() {
       const names = new Set<string>()
-      let cursor = '0'
-      do {
-        const [next, flat] = await answerOf(connection.hscan(records, cursor, 'COUNT', batchSize))
-        const ids = pairsOf(flat).map(([id]) => id)
-        const waits = ids.length > 0 ? await answerOf(connection.hmget(pending, ...ids)) : []
-        ids.forEach((id, i) => waits[i] === null && names.add(id))
-        cursor = next
-      } while (cursor !== '0')
+      for await (const some of recordsIn(location, batchSize)) {
+        for (const [id] of some) names.add(id)
+      }
       return [...names]
     },
     async of(names) {
@@ -114,7 +110,7 @@ function quotasIn({ connection, prefix, clock }: RedisLocation): ReadStore['quot
       Promise.all(
         names.map(async (quota) => {
           const state = await quotaOf(connection, quotaPrefix + quota)
-          const isOver = state && state !== damaged && keepUntil(quota, state) <= clock()
+          const isOver = state && state !== damaged && keepUntil(state) <= clock()
           return isOver ? undefined : state
         }),
       ),
@@ -138,7 +134,7 @@ function quotaPutter({ connection, prefix, clock }: RedisLocation): WrittenStore
     const sent = quotas.map(async ({ quota, state }) => {
       const hash = `${prefix}quota:${quota}`
       const { counters, fields } = hashOfState(state)
-      const leftMs = Math.ceil(keepUntil(quota, state) - nowMs)
+      const leftMs = Math.ceil(keepUntil(state) - nowMs)
       if (leftMs <= 0) return
       // Scripts look for the others only where the counters have this mark.
       const mark = fields.some(([name]) => name.startsWith('k:') || name === 'n') ? ',k' : ''

@@ -1,12 +1,7 @@
 import { idIn } from '../../keys/line.ts'
-import {
-  lineOfRecord,
-  oneAtATime,
-  type FoundLine,
-  type KeyIndex,
-  type Walked,
-} from '../key-index.ts'
-import type { Script } from './script.ts'
+import { lineOfRecord, oneAtATime, type FoundLine, type KeyIndex } from '../key-index.ts'
+import { keyScripts } from './key-names.ts'
+import type { RedisOptions } from './script.ts'
 
 /** Lines per call of a walk: it takes Redis half a millisecond. */
 const linesAtOnce = 1_000
@@ -17,29 +12,30 @@ const foundAtOnce = 100
 /** Lines that are made at a time. */
 const madeAtOnce = 250
 
-export type IndexScripts = Readonly<{
-  walk: Script
-  missingLines: Script
-  line: Script
-  removeLines: Script
-}>
+/** The least time limit of a call. It is long, because only an operator waits. */
+const leastTimeoutMs = 1_000
 
-/** The index of keys in Redis: a sorted set of lines. */
-export function redisKeyIndex({ walk, missingLines, line, removeLines }: IndexScripts): KeyIndex {
+/** The index of keys in Redis: a sorted set of lines. Requests don't wait for it, so a slow answer says nothing about decisions. */
+export function redisKeyIndex({ connection, prefix, timeoutMs }: RedisOptions): KeyIndex {
+  const bound = keyScripts({ connection, prefix, timeoutMs: Math.max(timeoutMs, leastTimeoutMs) })
+  const walk = bound('keys-walk.lua', 'lines', 'records', 'versions', 'pending')
+  const missing = ['records', 'versions', 'version', 'lines', 'linedUpTo'] as const
+  const missingLines = bound('keys-missing-lines.lua', ...missing)
+  const addLines = bound('keys-line.lua', 'lines', 'linedUpTo', 'versions')
+  const removeLines = bound('keys-remove-lines.lua', 'lines', 'versions')
   return {
     catchUp: oneAtATime(async () => {
       for (;;) {
-        const answer = textsFrom(await missingLines(madeAtOnce))
-        const [from, upTo, ...flat] = answer
+        const [from, upTo, ...flat] = textsFrom(await missingLines(madeAtOnce))
         if (from === undefined || upTo === undefined) return
         const lines = rowsOf(flat, 3).flatMap(([id = '', version = '', record = '']) => {
           return [id, version, lineOfRecord(id, record)]
         })
-        await line(from, upTo, ...lines)
+        await addLines(from, upTo, ...lines)
       }
     }),
 
-    async walk(after, filter, most): Promise<Walked> {
+    async walk(after, filter, most) {
       const { search, name, parts, states, nowMs } = filter
       const counts = [linesAtOnce, Math.min(most, foundAtOnce)]
       const wanted = [search, name, states, nowMs, ...parts]

@@ -1,3 +1,5 @@
+import { script, type RedisOptions, type Script } from './script.ts'
+
 export type KeyNames = ReturnType<typeof keyNames>
 
 /** The names of keys in Redis. They share one slot of a Cluster, because of the braces. */
@@ -18,7 +20,19 @@ export function keyNames(prefix: string) {
     lines: name('lines'),
     /** The version up to which all lines are made. */
     linedUpTo: name('lined'),
+    /** The last uses of keys. */
+    used: name('used'),
     /** The record of the store itself. */
     store: name('store'),
   }
+}
+
+/** Makes what binds scripts to some of these names. */
+export function keyScripts(options: RedisOptions) {
+  const names = keyNames(options.prefix)
+  return (file: string, ...bound: readonly (keyof KeyNames)[]): Script =>
+    script(
+      { ...options, file },
+      bound.map((each) => names[each]),
+    )
 }

@@ -7,21 +7,17 @@ import {
 } from '../../keys/last-use-store.ts'
 import type { WrittenStore } from '../dump/store.ts'
 import { answerOf } from './answer.ts'
-import { script, type RedisOptions } from './script.ts'
+import { keyNames, keyScripts } from './key-names.ts'
+import type { RedisOptions } from './script.ts'
 
 /** Keys that are read per command. */
 const idsAtOnce = 500
 
-/** The name of the hash of last uses. */
-export function lastUsesName(prefix: string): string {
-  return `${prefix}{keys}:used`
-}
-
 /** Last uses in a hash of Redis. Times are by Redis' clock. */
 export function redisLastUses(options: RedisOptions): LastUseStore {
   const { connection, prefix, testClock } = options
-  const hash = lastUsesName(prefix)
-  const note = script({ ...options, file: 'last-uses-note.lua' }, [hash])
+  const { used: hash } = keyNames(prefix)
+  const note = noter(options)
 
   return {
     async note(uses, nowMs) {
@@ -46,10 +42,14 @@ export function redisLastUses(options: RedisOptions): LastUseStore {
 
 /** Puts last uses of another store: of a token, the later one wins. */
 export function usesPutter(options: RedisOptions): WrittenStore['putUses'] {
-  const note = script({ ...options, file: 'last-uses-note.lua' }, [lastUsesName(options.prefix)])
+  const note = noter(options)
   return async (all) => {
     const args = all.flatMap(([key, uses]) => [...uses].flatMap((use) => [key, ...use]))
     // The same time for both clocks: those of the other store stay as they are.
     await note(0, 0, mostTokens, '', ...args)
   }
+}
+
+function noter(options: RedisOptions) {
+  return keyScripts(options)('last-uses-note.lua', 'used')
 }

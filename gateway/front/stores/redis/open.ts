@@ -5,6 +5,7 @@ import type { Documents } from '../../shelves/documents.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import { Breaker } from '../breaker.ts'
 import { countKeysIn } from '../count-keys.ts'
+import type { IndexedKeys } from '../key-index.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
@@ -13,7 +14,7 @@ import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
 import { redisDocuments } from './documents.ts'
 import { RedisFormat } from './format.ts'
-import { RedisKeys, type IndexedKeys } from './keys.ts'
+import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { redisLists } from './lists.ts'
 import { redisMessages } from './messages.ts'
@@ -46,7 +47,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   const parts = { connection, prefix, timeoutMs, breaker }
   const format = new RedisFormat(connection, prefix)
   format.guard()
-  const keys = new RedisKeys({ ...parts, clock, format })
+  const keys = redisKeys({ ...parts, clock, format })
   const quota = redisQuotas(parts)
   const shelves = {
     counts: redisCounts(parts),

@@ -8,13 +8,11 @@ local function withPoints(past, day, points, today)
   return sum > 0 and others .. format('%.0f,%.0f;', day, sum) or others
 end
 
--- How long a quota lasts: until its steady windows end, and a caller's until the ledger has its day. Only the counters have
+-- How long a quota lasts: until its steady windows end, and the ledger has its day. Only the counters have
 -- the day on which months begin, so that another than the first keeps them for a hundred years.
-local function lifetime(counters, isOfCaller)
-  local lasts = (counters.day + 1) * dayMs - now
-  if not isOfCaller then return lasts end
+local function lifetime(counters)
   if counters.from + 0 ~= 1 then return 36500 * dayMs end
-  lasts = lasts + 3 * dayMs
+  local lasts = (counters.day + 4) * dayMs - now
   for _, window in ipairs(steady) do
     local _, following = numberAt(window, now, counters.from)
     lasts = math.max(lasts, following * window.unitMs - now)

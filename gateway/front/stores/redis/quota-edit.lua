@@ -104,7 +104,7 @@ if change == 'adjust' then
   local left = points - (usedIn(counters, dayWindow) - ofDay)
   if left ~= 0 then keepPast(numberOf(admission, dayWindow), left) end
   if bought == '' then noteBeyond(hash, counters, admission, points, limits, call('HGET', hash, 'p')) end
-  if isNewDay or not stored then keepFor(lifetime(counters, true)) end
+  if isNewDay or not stored then keepFor(lifetime(counters)) end
   return text .. bought
 end
 
@@ -144,7 +144,7 @@ if change == 'grant' then
   if not keepGrants(lines, ARGV[4] + 0) then return 0 end
   counters.mark = ',k'
   keep()
-  keepFor(lifetime(counters, true))
+  keepFor(lifetime(counters))
   return 1
 end
 
@@ -196,7 +196,7 @@ if change == 'month' then
   local lines = call('HGET', hash, 'n')
   if lines then keepGrants(lines) end
   keep()
-  keepFor(lifetime(counters, true))
+  keepFor(lifetime(counters))
   return 1
 end
 

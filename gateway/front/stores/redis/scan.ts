@@ -27,6 +27,20 @@ export async function* scanned(server: Redis, prefix: string): AsyncGenerator<st
   } while (cursor !== '0')
 }
 
+/** Answers one after the other: Redis gives the next one while one is read. `ask` hears of the answer before, if any. */
+export async function* ahead<Answer>(
+  ask: (before?: Answer) => Promise<Answer> | undefined,
+): AsyncGenerator<Answer> {
+  let asked = ask()
+  while (asked) {
+    const answer = await asked
+    asked = ask(answer)
+    // If the reader stops before it, nobody takes its error.
+    asked?.catch(() => undefined)
+    yield answer
+  }
+}
+
 /** The fields of a hash with their values, by calls that each answer with the next cursor and a text of both. */
 export async function* fieldsOf(
   read: (cursor: string) => Promise<unknown>,

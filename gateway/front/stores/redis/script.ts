@@ -57,32 +57,28 @@ export type ScriptOptions = Omit<RedisOptions, 'prefix'> &
 
 /** Binds a script to its names, which must share one slot of a Cluster. */
 export function script(options: ScriptOptions, names: readonly string[]): Script {
-  const run = runner(options)
-  return (...args) => run(names.length, names, args)
-}
-
-export function keyedScript(options: ScriptOptions): KeyedScript {
-  const run = runner(options)
-  return (names, ...args) =>
-    typeof names === 'string' ? run(1, [names], args) : run(names.length, names, args)
+  const run = keyedScript(options)
+  return (...args) => run(names, ...args)
 }
 
 /**
  * Sends a script by its digest. A server that doesn't know it, after a restart, a fail-over or a flush,
  * gets the whole text.
  */
-function runner({ connection, timeoutMs, breaker, file, inBytes = false }: ScriptOptions) {
+export function keyedScript(options: ScriptOptions): KeyedScript {
+  const { connection, timeoutMs, breaker, file, inBytes = false } = options
   const source = sourceOf(file)
   const digest = hash('sha1', source)
   const timeouts = new AnswerTimeouts(timeoutMs)
-  return (count: number, names: readonly string[], args: readonly Argument[]) =>
-    within(
+  return (named, ...args) => {
+    const names = typeof named === 'string' ? [named] : named
+    return within(
       timeouts,
       (answered, failed, isOver) => {
         const send = (command: 'eval' | 'evalsha', script: string): Promise<unknown> =>
           inBytes
-            ? connection.callBuffer(command, script, count, ...names, ...args)
-            : connection[command](script, count, ...names, ...args)
+            ? connection.callBuffer(command, script, names.length, ...names, ...args)
+            : connection[command](script, names.length, ...names, ...args)
         const sendWhole = (error: Error): void => {
           // After the time limit the caller has decided by itself: the script must not run any more.
           if (isOver() || !error.message.startsWith('NOSCRIPT')) return failed(error)
@@ -92,6 +88,7 @@ function runner({ connection, timeoutMs, breaker, file, inBytes = false }: Scrip
       },
       breaker,
     )
+  }
 }
 
 /** The script that limits requests under way, too, and takes what was bought: what it alone needs costs no other a byte. */
