@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
-import { rareFigures, type RareFigure } from '../../front/counts/use.ts'
+import { rareFigures } from '../../front/counts/use.ts'
 
 /** Counts of requests that were admitted and refused, points less those that were given back, and the points that few have. */
 export const figureNames = ['requests', 'points', ...rareFigures, 'refused'] as const
@@ -47,122 +47,71 @@ const keyPrefix = 'key:'
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)]
 
-/** Column by column: alike values side by side take half the space that rows take. */
-type Columns = [
-  quotas: string[],
-  plans: string[],
-  requests: number[],
-  points: number[],
-  refused: number[],
-  /** Key, requests, points and refused of each key of an account; nothing for a key’s own quota. */
-  keys: (readonly (readonly [string, number, number, number])[] | 0)[],
-  /** The paths of routes; absent, like the next column, if no row has one. */
-  paths?: string[],
-  /** Of each row, the place of each route among the paths, its requests, points and refused, all in one list. */
-  routes?: number[][],
-  /** The rare figures, in their order: of each row, of its keys, and of its routes; absent or 0 if no row has any. */
-  ...rare: (RareColumns | 0)[],
-]
+/** The members of rows, each by itself: alike values side by side take half the space that rows take. */
+type Columns<Row> = { readonly [Name in keyof Row]?: readonly Row[Name][] }
 
-type RareColumns = readonly [rows: number[], keys: number[][], routes: number[][]]
+/** A row with the numbers of its keys and routes, which are in columns of their own. A key's own quota has none. */
+const noRow = { quota: '', plan: '', ...noFigures(), keys: 0, routes: 0 }
+const noKey: KeyFigures = { key: '', ...noFigures() }
+const noRoute: RouteFigures = { route: '', ...noFigures() }
+
+type Chunk = Readonly<{
+  rows: Columns<typeof noRow>
+  keys: Columns<KeyFigures>
+  routes: Columns<RouteFigures>
+}>
 
 /** Rows in chunks for a store. */
 export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
   const chunks: Buffer[] = []
   for (let start = 0; start < rows.length; start += rowsPerChunk) {
     const some = rows.slice(start, start + rowsPerChunk)
-    const columns: Columns = [
-      some.map(({ quota }) => quota),
-      some.map(({ plan }) => plan),
-      some.map(({ requests }) => requests),
-      some.map(({ points }) => points),
-      some.map(({ refused }) => refused),
-      some.map(({ quota, keys }) => {
-        if (quota.startsWith(keyPrefix)) return 0
-        return keys.map(({ key, requests, points, refused }) => [key, requests, points, refused])
-      }),
-      ...moreColumns(some),
-    ]
-    chunks.push(await deflate(JSON.stringify(columns), { level: 9 }))
+    const keysOf = ({ quota, keys }: LedgerRow) => (quota.startsWith(keyPrefix) ? [] : keys)
+    const counted = some.map((row) => {
+      return { ...row, keys: keysOf(row).length, routes: row.routes.length }
+    })
+    const chunk: Chunk = {
+      rows: columnsOf(counted, noRow),
+      keys: columnsOf(some.flatMap(keysOf), noKey),
+      routes: columnsOf(
+        some.flatMap(({ routes }) => routes),
+        noRoute,
+      ),
+    }
+    chunks.push(await deflate(JSON.stringify(chunk), { level: 9 }))
   }
   return chunks
 }
 
-/** The columns that most days lack. */
-function moreColumns(rows: readonly LedgerRow[]) {
-  const routes = routeColumns(rows)
-  const rare = rareFigures.map((name) => rareColumns(rows, name))
-  if (rare.every((columns) => columns === 0)) return routes
-  const [paths = [], lists = []] = routes
-  return [paths, lists, ...rare] as const
-}
-
-function rareColumns(rows: readonly LedgerRow[], name: RareFigure): RareColumns | 0 {
-  if (rows.every((row) => row[name] === 0)) return 0
-  const column = (all: readonly Figures[]): number[] => all.map((each) => each[name])
-  const ofKeys = rows.map(({ quota, keys }) => (quota.startsWith(keyPrefix) ? [] : column(keys)))
-  return [column(rows), ofKeys, rows.map(({ routes }) => column(routes))]
-}
-
-function routeColumns(rows: readonly LedgerRow[]): [] | [string[], number[][]] {
-  const places = new Map<string, number>()
-  const placeOf = (route: string): number => {
-    const index = places.get(route) ?? places.size
-    places.set(route, index)
-    return index
-  }
-  const lists = rows.map(({ routes }) =>
-    routes.flatMap(({ route, requests, points, refused }) => [
-      placeOf(route),
-      requests,
-      points,
-      refused,
-    ]),
-  )
-  return places.size === 0 ? [] : [[...places.keys()], lists]
-}
-
-function routesIn(
-  list: readonly number[],
-  paths: readonly string[],
-  rareAt: (place: number) => Record<RareFigure, number>,
-): RouteFigures[] {
-  const routes: RouteFigures[] = []
-  for (let i = 0; i < list.length; i += 4) {
-    const [index = 0, requests = 0, points = 0, refused = 0] = list.slice(i, i + 4)
-    const figures = { requests, points, refused, ...rareAt(routes.length) }
-    routes.push({ route: paths[index] ?? '', ...figures })
-  }
-  return routes
-}
-
 /** The rows of a chunk. */
 export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
-  const text = (await inflate(chunk)).toString()
-  const columns = JSON.parse(text) as Columns
-  const [quotas, plans, requests, points, refused, keys, paths = [], routes = [], ...rare] = columns
-  const rareIn = (valueOf: (columns: RareColumns) => number | undefined) => {
-    const values = rareFigures.map((name, i) => [name, (rare[i] && valueOf(rare[i])) || 0])
-    return Object.fromEntries(values) as Record<RareFigure, number>
+  const columns = JSON.parse((await inflate(chunk)).toString()) as Chunk
+  const [keys, routes] = [rowsOf(columns.keys, noKey), rowsOf(columns.routes, noRoute)]
+  let [key, route] = [0, 0]
+  return rowsOf(columns.rows, noRow).map((row) => {
+    const own = ownKey(row.quota, figuresOf(row))
+    const ofKeys = own.length > 0 ? own : keys.slice(key, (key += row.keys))
+    return { ...row, keys: ofKeys, routes: routes.slice(route, (route += row.routes)) }
+  })
+}
+
+/** Columns of rows. One without anything is left out. */
+function columnsOf<Row extends object>(rows: readonly Row[], nothing: Row): Columns<Row> {
+  const columns: { -readonly [Name in keyof Row]?: Row[Name][] } = {}
+  for (const name of Object.keys(nothing) as (keyof Row)[]) {
+    const column = rows.map((row) => row[name])
+    if (column.some((value) => value !== nothing[name])) columns[name] = column
   }
-  return quotas.map((quota, i) => {
-    const figures = {
-      requests: requests[i] ?? 0,
-      points: points[i] ?? 0,
-      refused: refused[i] ?? 0,
-      ...rareIn(([rows]) => rows[i]),
-    }
-    const ofKeys = keys[i] || undefined
-    return {
-      quota,
-      plan: plans[i] ?? '',
-      ...figures,
-      keys:
-        ofKeys?.map(([key, requests, points, refused], at) => {
-          return { key, requests, points, refused, ...rareIn(([, keys]) => keys[i]?.[at]) }
-        }) ?? ownKey(quota, figures),
-      routes: routesIn(routes[i] ?? [], paths, (at) => rareIn(([, , routes]) => routes[i]?.[at])),
-    }
+  return columns
+}
+
+function rowsOf<Row extends object>(columns: Columns<Row>, nothing: Row): Row[] {
+  const names = Object.keys(nothing) as (keyof Row)[]
+  const length = Math.max(...names.map((name) => columns[name]?.length ?? 0))
+  return Array.from({ length }, (_, i) => {
+    const row = { ...nothing }
+    for (const name of names) row[name] = columns[name]?.[i] ?? nothing[name]
+    return row
   })
 }
 

@@ -33,13 +33,13 @@ async function answer(asked: Asked, room: Room): Promise<void> {
     if ('question' in asked) return await answerOperation(asked.question, port, room, tell)
     if ('closeDaysAtMs' in asked) {
       const { closeDueDays } = await import('../ledger/ledger.ts')
-      await withStores(port, room, (stores) => closeDueDays(stores, asked.closeDaysAtMs))
+      await withStores(port, room, (stores) => closeDueDays(stores(), asked.closeDaysAtMs))
       return tell({ is: 'value', value: undefined })
     }
     if ('refusals' in asked) {
       const { storedRefusals } = await import('../explain/stored-refusals.ts')
-      const value = await withStores(port, room, ({ refusals }) =>
-        storedRefusals(refusals, asked.refusals),
+      const value = await withStores(port, room, (stores) =>
+        storedRefusals(stores().refusals, asked.refusals),
       )
       return tell({ is: 'value', value })
     }
@@ -61,33 +61,29 @@ async function answerOperation(
   room: Room,
   tell: (message: ThreadAnswer) => void,
 ): Promise<void> {
-  const own = new OwnStores(port)
-  try {
+  await withStores(port, room, async (stores, own) => {
     const { operations } = await import('../operations/all.ts')
-    const open = await room.opener(room.desk.inForce.config.store)
     const operation = operations.find(({ name }) => name === question.name)
     if (operation?.where !== 'anywhere') throw new Error(`${question.name} can't be asked here`)
     const values = received(operation.parameters, question.given)
-    const context = contextOf(question, room, () => own.get(() => open({ forCommandLine: true })))
+    const context = contextOf(question, room, stores)
     const result = await operation.run(context, values)
     const isCsv = question.form === 'csv' && operation.csv
     const value = isCsv ? operation.csv(result) : forPrograms(operation, result, context)
     await sendValue(value, question.form, { tell, asked: () => own.askedForMore() })
-  } finally {
-    await own.close()
-  }
+  })
 }
 
-/** Works on stores of the question's own. */
+/** Works on stores of the question's own, which are opened when they are needed first. */
 async function withStores<Result>(
   port: MessagePort,
   room: Room,
-  work: (stores: Stores) => Promise<Result>,
+  work: (stores: () => Stores, own: OwnStores) => Promise<Result>,
 ): Promise<Result> {
   const own = new OwnStores(port)
   try {
     const open = await room.opener(room.desk.inForce.config.store)
-    return await work(own.get(() => open({ forCommandLine: true })))
+    return await work(() => own.get(() => open({ forCommandLine: true })), own)
   } finally {
     await own.close()
   }
