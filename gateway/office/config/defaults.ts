@@ -1,3 +1,5 @@
+import { isOf } from '../../../shared/schema.ts'
+import type { KnownFile } from './contradictions/remarks.ts'
 import type { ConfigFile } from './file.ts'
 import { fileSchema } from './schema.ts'
 import type { Complete, Rule } from './settings/setting.ts'
@@ -7,41 +9,50 @@ export type CompleteFile = Complete<typeof fileSchema>
 
 type Section = Readonly<Record<string, unknown>>
 
-/** Fills in the defaults, in the order of the schema. */
+/** Fills in the defaults, in the order of the schema. No value is read, because each may still be a `${NAME}`. */
 export function withDefaults(file: ConfigFile): CompleteFile {
   // Both types follow from the schema that it is completed by.
-  return completed(file) as CompleteFile
+  return valueOf(fileSchema, file, asItIs) as CompleteFile
 }
 
-/**
- * Fills in the defaults of a file that may have mistakes: those parts stay as they are. No value is read, because each may
- * still be a `${NAME}`; one that is there and `undefined` is unknown, and stays so.
- */
-export function completed(file: unknown): unknown {
-  return valueOf(fileSchema, file)
+/** Fills in the defaults of a file that may have mistakes. What breaks its rule, or is unknown already, is `undefined`. */
+export function soundParts(file: unknown): KnownFile {
+  const sound: Leaf = (rule, value) => (isOf(rule, value) ? value : undefined)
+  return valueOf(fileSchema, file, sound) ?? {}
 }
 
-function valueOf(rule: Rule, value: unknown): unknown {
+/** Reads what isn't a section or a list. */
+type Leaf = (rule: Rule, value: unknown) => unknown
+const asItIs: Leaf = (_rule, value) => value
+
+function valueOf(rule: Rule, value: unknown, leaf: Leaf): unknown {
   const { anyOf, items, properties, patternProperties, shortFor } = rule
   if (shortFor !== undefined && typeof value === 'string') {
-    return valueOf({ anyOf: anyOf ?? [] }, { [shortFor]: value })
+    return valueOf({ anyOf: anyOf ?? [] }, { [shortFor]: value }, leaf)
   }
-  if (Array.isArray(value)) return items ? value.map((item) => valueOf(items, item)) : value
-  if (!isSection(value)) return value
-  if (anyOf) return valueOf(sectionFor(anyOf, value), value)
-  if (properties) return sectionOf(properties, value)
+  if (Array.isArray(value)) {
+    const each = items ?? anyOf?.find((rule) => rule.items)?.items
+    return each ? value.map((item) => valueOf(each, item, leaf)) : leaf(rule, value)
+  }
+  if (!isSection(value)) return leaf(rule, value)
+  if (anyOf) return valueOf(sectionFor(anyOf, value), value, leaf)
+  if (properties) return sectionOf(properties, value, leaf)
   const [member] = Object.values(patternProperties ?? {})
-  if (!member) return value
+  if (!member) return leaf(rule, value)
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, valueOf(member, each)]),
+    Object.entries(value).map(([name, each]) => [name, valueOf(member, each, leaf)]),
   )
 }
 
-function sectionOf(properties: Readonly<Record<string, Rule>>, value: Section): Section {
+function sectionOf(
+  properties: Readonly<Record<string, Rule>>,
+  value: Section,
+  leaf: Leaf,
+): Section {
   const complete: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(properties)) {
-    if (Object.hasOwn(value, name)) complete[name] = valueOf(member, value[name])
-    else if (member.default !== undefined) complete[name] = valueOf(member, member.default)
+    if (Object.hasOwn(value, name)) complete[name] = valueOf(member, value[name], leaf)
+    else if (member.default !== undefined) complete[name] = valueOf(member, member.default, asItIs)
   }
   return complete
 }

@@ -28,7 +28,10 @@ const kinds: readonly Kind[] = [
   [WrongInput, ({ message }) => new WrongInput(message)],
   [StoreUnavailable, ({ message }) => new StoreUnavailable(message)],
   [StoreDamaged, ({ message }) => new StoreDamaged(message)],
-  [NotWrittenDown, (sent) => Object.assign(new NotWrittenDown(sent.what ?? '', ''), { message: sent.message })],
+  [
+    NotWrittenDown,
+    (sent) => Object.assign(new NotWrittenDown(sent.what ?? '', ''), { message: sent.message }),
+  ],
   [ConfigError, (sent) => new ConfigError(sent.message, sent)],
   [KeyMistake, ({ message, code }) => new KeyMistake(message, code)],
   [Refusal, ({ message, code = 'internal_error', headers }) => new Refusal(code, message, headers)],

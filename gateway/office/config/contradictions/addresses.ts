@@ -1,51 +1,38 @@
 import { isLoopback } from '../../../../shared/serve.ts'
 import { Ranges } from '../../../front/http/address.ts'
-import type { Path } from '../mistake.ts'
-import {
-  list,
-  mistake,
-  section,
-  text,
-  warning,
-  type Quote,
-  type Remark,
-  type Section,
-} from './remarks.ts'
 import {
   isInternalName,
   isThisMachine,
   unbracketed,
   whyInternal,
 } from '../../../front/http/networks.ts'
+import { section } from '../../../front/http/page/sections.ts'
+import type { Path } from '../mistake.ts'
+import { mistake, warning, type Checked, type Quote, type Remark } from './remarks.ts'
 
 /** Callers and operators need different addresses, and the admin address needs a token if others can reach it. */
-export function* addressRemarks(
-  file: Section,
-  written: Section,
-  quote: Quote,
-  adminToken: boolean,
-): Generator<Remark> {
-  const callers = section(file['listen'])
-  const { host, port, trust } = section(file['admin'])
-  if (callers['port'] === port && Number(port) > 0 && isOneHost(callers['host'], host)) {
+export function* addressRemarks({ file, written, quote, adminToken }: Checked): Generator<Remark> {
+  const { listen = {}, admin = {} } = file
+  const { host, port } = admin
+  if (port && listen.port === port && isOneHost(listen.host, host)) {
     const isUsual = section(written['admin'])['port'] === undefined
     const [one, other] = isUsual ? ['listen', 'admin'] : ['admin', 'listen']
     const sentence = `must differ from ${other}.port, which is ${quote([other, 'port'])}`
     yield mistake([one, 'port'], sentence)
   }
-  if (typeof host === 'string' && !isLoopback(host) && !adminToken && !trust) {
+  if (host !== undefined && !isLoopback(host) && !adminToken && !('trust' in admin)) {
     const sentence = `is ${quote(['admin', 'host'])}, which other machines can reach: the gateway starts only with ADMIN_TOKEN or admin.trust`
     yield warning(['admin', 'host'], sentence)
   }
 }
 
 /** Who can name operators by a header: nobody should who runs on this machine. */
-export function* trustRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const { from } = section(section(file['admin'])['trust'])
+export function* trustRemarks({ file, quote }: Checked): Generator<Remark> {
+  const from = file.admin?.trust?.from ?? []
   const at: Path = ['admin', 'trust', 'from']
   yield* rangeRemarks(at, from, quote)
-  for (const [i, range] of list(from).entries()) {
-    const ranges = isRange(range) ? new Ranges([String(range)]) : undefined
+  for (const [i, range] of from.entries()) {
+    const ranges = rangesIn(range)
     if (!ranges?.has('127.0.0.1') && !ranges?.has('::1')) continue
     const sentence = `has this machine's own address: every program on it can say that it is any operator, got "${quote([...at, i])}"`
     yield warning([...at, i], sentence)
@@ -53,47 +40,53 @@ export function* trustRemarks(file: Section, quote: Quote): Generator<Remark> {
 }
 
 /** Whether listeners at these two hosts can't use the same port. */
-export function isOneHost(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'string' || typeof other !== 'string') return false
+export function isOneHost(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return false
   const hosts = [one, other].map((host) => host.toLowerCase())
   if (hosts.some((host) => host === '0.0.0.0' || host === '::')) return true
   const [first, second] = hosts.map((host) => (host === 'localhost' ? '127.0.0.1' : host))
   return first === second
 }
 
+export function proxyRemarks({ file, quote }: Checked): Iterable<Remark> {
+  return rangeRemarks(['trustedProxies'], file.trustedProxies, quote)
+}
+
+type Ranged = readonly (string | undefined)[]
+
 /** Each of a list is an address, or a range of them. */
-export function* rangeRemarks(at: Path, ranges: unknown, quote: Quote): Generator<Remark> {
-  for (const [i, range] of list(ranges).entries()) {
+function* rangeRemarks(at: Path, ranges: Ranged = [], quote: Quote): Generator<Remark> {
+  for (const [i, range] of ranges.entries()) {
     const expected = 'must be an address or a range such as 10.0.0.0/8 or 2001:db8::/32'
     const setting = [...at, i]
-    if (!isRange(range)) yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+    if (range !== undefined && !rangesIn(range)) {
+      yield mistake(setting, `${expected}, got "${quote(setting)}"`)
+    }
   }
 }
 
-/** Whether something that is a text is a range. */
-function isRange(range: unknown): boolean {
+/** The range of a text; `undefined` if it isn't one. */
+function rangesIn(range: string | undefined): Ranges | undefined {
   try {
-    if (typeof range === 'string') new Ranges([range])
-    return true
+    return range === undefined ? undefined : new Ranges([range])
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** Origins must be spelled as browsers spell them, because they are compared letter by letter. */
-export function* originRemarks(file: Section, quote: Quote): Generator<Remark> {
-  for (const [i, origin] of list(section(file['cors'])['origins']).entries()) {
+export function* originRemarks({ file, quote }: Checked): Generator<Remark> {
+  for (const [i, origin = '*'] of (file.cors?.origins ?? []).entries()) {
+    if (origin === '*') continue
     const setting = ['cors', 'origins', i] as const
-    const written = text(origin)
-    if (written === undefined || !/^https?:\/\/[^/?#@\s]+$/.test(written)) continue
-    if (written.includes('*')) {
+    const url = URL.parse(origin)
+    if (origin.includes('*')) {
       const expected = "must be an origin without *, or '*' for all"
       yield mistake(setting, `${expected}, got "${quote(setting)}"`)
-    } else if (!URL.canParse(written) || new URL(written).origin !== written) {
+    } else if (url?.origin !== origin) {
       const shown = quote(setting)
       // The value of a variable is never shown, so nothing made of it is.
-      const isShown = URL.canParse(written) && shown === written
-      const hint = isShown ? `; did you mean ${new URL(written).origin}?` : ''
+      const hint = url && shown === origin ? `; did you mean ${url.origin}?` : ''
       yield mistake(setting, `must be an origin as browsers spell it, got "${shown}"${hint}`)
     }
   }
@@ -102,9 +95,9 @@ export function* originRemarks(file: Section, quote: Quote): Generator<Remark> {
 /** A URL that the gateway itself asks, and the addresses outside the internet that it may lead to. */
 type Outgoing = Readonly<{
   at: Path
-  url: unknown
+  url: string | undefined
   /** The ranges of the setting `allow` beside it. */
-  allow: unknown
+  allow: Ranged | undefined
   /** Why the URL must not be had besides. */
   fault?: string | undefined
   /** What goes there, such as `notices go there`, and what this machine alone may be by plain http. */
@@ -116,14 +109,12 @@ type Outgoing = Readonly<{
 
 /** The URL is encrypted, or leads to this machine or to where its entry allows it. */
 export function* outgoingRemarks(outgoing: Outgoing, quote: Quote): Generator<Remark> {
-  const { at, url: written, allow, fault } = outgoing
+  const { at, url: written = '', allow = [], fault } = outgoing
   yield* rangeRemarks([...at.slice(0, -1), 'allow'], allow, quote)
-  const ranges = list(allow).flatMap((range) => (isRange(range) ? (text(range) ?? []) : []))
-  const to = text(written)
-  if (to === undefined || !URL.canParse(to)) return
-  const url = new URL(to)
-  const why = fault ?? urlFault(url, ranges, outgoing)
-  if (why === undefined) return
+  const url = URL.parse(written)
+  const ranges = allow.flatMap((range) => (range && rangesIn(range) ? range : []))
+  const why = url && (fault ?? urlFault(url, ranges, outgoing))
+  if (!why) return
   // The value of a variable is never shown, so nothing made of it is.
   const isShown = !quote(at).includes('${')
   yield mistake(at, isShown ? why : why.replaceAll(unbracketed(url.hostname), 'ADDRESS'))

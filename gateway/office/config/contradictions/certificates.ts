@@ -1,11 +1,11 @@
 import { endSentence } from '../../../../shared/tls/ends.ts'
 import { certificateEndsAtMs, tlsFaults, type TlsFiles } from '../../../../shared/tls/files.ts'
 import type { Path } from '../mistake.ts'
-import type { NamedFiles } from '../named-files.ts'
-import { list, mistake, section, text, warning, type Remark, type Section } from './remarks.ts'
+import { mistake, warning, type Checked, type KnownFile, type Remark } from './remarks.ts'
 
 /** The files of each section about TLS can be read, fit together, and don't end soon. */
-export function* certificateRemarks(file: Section, files: NamedFiles): Generator<Remark> {
+export function* certificateRemarks({ file, files }: Checked): Generator<Remark> {
+  if (!files) return
   for (const [path, named] of tlsSections(file)) {
     // Names aren't told: they may come from the environment.
     const faults = [...tlsFaults(named, (each) => files.tlsFile(each))]
@@ -18,9 +18,9 @@ export function* certificateRemarks(file: Section, files: NamedFiles): Generator
 }
 
 /** Ciphers of TLS 1.2 are chosen where it is spoken. */
-export function* cipherRemarks(file: Section): Generator<Remark> {
-  for (const name of ['listen', 'admin', 'decide']) {
-    const { minVersion, ciphers } = section(section(file[name])['tls'])
+export function* cipherRemarks({ file }: Checked): Generator<Remark> {
+  for (const name of ['listen', 'admin', 'decide'] as const) {
+    const { minVersion, ciphers } = file[name]?.tls ?? {}
     if (minVersion === 1.3 && ciphers !== undefined) {
       yield warning([name, 'tls', 'ciphers'], 'is for TLS 1.2, and minVersion is 1.3')
     }
@@ -28,21 +28,18 @@ export function* cipherRemarks(file: Section): Generator<Remark> {
 }
 
 /** A certificate for targets has its key beside it, and the other way round; and some target is there to see it. */
-export function* upstreamTlsRemarks(file: Section): Generator<Remark> {
-  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    const { tls: written, targets, swap } = section(upstream)
-    if (written === undefined) continue
-    const all = [...list(targets), ...list(section(swap)['to'])]
-    const urls = all.map((target) => text(target) ?? text(section(target)['url']))
-    if (urls.every((url) => url !== undefined && !/^(?:https:|.*\$\{)/i.test(url))) {
+export function* upstreamTlsRemarks({ file }: Checked): Generator<Remark> {
+  for (const [name, { tls, targets = [], swap } = {}] of Object.entries(file.upstreams ?? {})) {
+    if (!tls) continue
+    const urls = [...targets, ...(swap?.to ?? [])].map((target) => target?.url)
+    if (urls.every((url) => url !== undefined && !/^https:/i.test(url))) {
       yield warning(['upstreams', name, 'tls'], 'is for https targets, and there are none')
     }
-    const tls = section(written)
     for (const [one, other] of [
       ['cert', 'key'],
       ['key', 'cert'],
     ] as const) {
-      if (tls[one] === undefined || other in tls) continue
+      if (!(one in tls) || other in tls) continue
       yield mistake(
         ['upstreams', name, 'tls', one],
         `needs ${other} beside it: a certificate and its private key`,
@@ -51,16 +48,18 @@ export function* upstreamTlsRemarks(file: Section): Generator<Remark> {
   }
 }
 
-function* tlsSections(file: Section): Generator<readonly [Path, TlsFiles]> {
-  const at = (path: Path, within: unknown): readonly [Path, TlsFiles] => {
-    const { cert, key, ca } = section(section(within)['tls'])
-    return [[...path, 'tls'], { cert: text(cert), key: text(key), ca: text(ca) }]
-  }
-  yield at(['listen'], file['listen'])
-  yield at(['admin'], file['admin'])
-  yield at(['decide'], file['decide'])
-  yield at(['store', 'redis'], section(file['store'])['redis'])
-  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    yield at(['upstreams', name], upstream)
-  }
+function* tlsSections(file: KnownFile): Generator<readonly [Path, TlsFiles]> {
+  const { listen, admin, decide, store, upstreams = {} } = file
+  const redis = typeof store?.redis === 'object' ? store.redis.tls : undefined
+  const sections: [Path, TlsFiles | undefined][] = [
+    [['listen'], listen?.tls],
+    [['admin'], admin?.tls],
+    [['decide'], decide?.tls],
+    [['store', 'redis'], typeof redis === 'object' ? redis : undefined],
+    ...Object.entries(upstreams).map(([name, upstream]): [Path, TlsFiles | undefined] => [
+      ['upstreams', name],
+      upstream?.tls,
+    ]),
+  ]
+  for (const [path, { cert, key, ca } = {}] of sections) yield [[...path, 'tls'], { cert, key, ca }]
 }

@@ -1,16 +1,16 @@
 import { pointersIn } from '../../../front/limits/answer-cost.ts'
-import { list, mistake, section, warning, type Remark, type Section } from './remarks.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
 const [mostMembers, mostPointers] = [10, 20]
 
 /** Costs that answers tell: how many numbers of a body are read, and what is usual where nothing is told. */
-export function* answerCostRemarks(file: Section): Generator<Remark> {
-  for (const [i, route] of list(file['routes']).entries()) {
-    const cost = section(section(route)['cost'])
-    const { json, times } = section(cost['from'])
+export function* answerCostRemarks({ file }: Checked): Generator<Remark> {
+  for (const [i, { cost } = {}] of (file.routes ?? []).entries()) {
+    if (typeof cost !== 'object' || typeof cost.from !== 'object') continue
+    const { json, times } = cost.from
     if (json === undefined) continue
     const at = ['routes', i, 'cost', 'from', 'json'] as const
-    const members = Object.keys(section(json))
+    const members = typeof json === 'object' ? Object.keys(json) : []
     const count = members.flatMap(pointersIn).length
     if (members.length > mostMembers || count > mostPointers) {
       const most = `at most ${mostMembers} with ${mostPointers} pointers are allowed`
@@ -21,8 +21,7 @@ export function* answerCostRemarks(file: Section): Generator<Remark> {
       yield mistake(['routes', i, 'cost', 'from', 'times'], sentence)
     }
     const { estimate, atMost, untold = 'estimate', left = 'passed', drain } = cost
-    if (typeof estimate !== 'number' || typeof atMost !== 'number') continue
-    if (atMost <= 10 * estimate) continue
+    if (estimate === undefined || atMost === undefined || atMost <= 10 * estimate) continue
     const mayCost = `may cost ${atMost}, and ${estimate}`
     if (untold === 'estimate') {
       const sentence = `${mayCost} where nothing is told, as in a stream that is asked for without its usage: untold: atMost ends that`

@@ -1,41 +1,35 @@
 import { nameOf } from '../check.ts'
+import type { CompleteFile } from '../defaults.ts'
 import type { Path } from '../mistake.ts'
-import { operationPattern } from '../settings/values.ts'
-import { instantFrom } from '../../../../shared/units.ts'
-import { leadsTo, methodFault, pathFault, type KnownEntry } from './entries.ts'
-import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import { leadsTo, methodFault, pathFault } from './entries.ts'
+import { instant, mistake, type Checked, type Known, type Quote, type Remark } from './remarks.ts'
 
-const operations = new RegExp(operationPattern)
+type Deprecation = Known<CompleteFile['deprecations'][number]>
 
-export function* deprecationRemarks(
-  file: Section,
-  quote: Quote,
-  entries: readonly KnownEntry[] | undefined,
-): Generator<Remark> {
+export function* deprecationRemarks({ file, quote, entries }: Checked): Generator<Remark> {
   const listed = new Set<string>()
-  for (const [i, deprecation] of list(file['deprecations']).entries()) {
-    const { operation, since, sunset, brownouts, extensions } = section(deprecation)
+  for (const [i, deprecation = {}] of (file.deprecations ?? []).entries()) {
+    const { operation, since, sunset, brownouts = [] } = deprecation
     const setting = ['deprecations', i] as const
-    const written = text(operation)
-    if (written !== undefined && operations.test(written)) {
+    if (operation !== undefined) {
       const shown = quote([...setting, 'operation'])
-      const fault = operationFault(written, shown)
-      const [method = '', path = ''] = written.split(' ')
+      const fault = operationFault(operation, shown)
+      const [method = '', path = ''] = operation.split(' ')
       if (fault !== undefined) yield mistake([...setting, 'operation'], fault)
       else if (entries && leadsTo(entries, method, path).length === 0) {
         yield mistake([...setting, 'operation'], `matches no route: ${shown}`)
-      } else if (listed.has(written)) {
+      } else if (listed.has(operation)) {
         yield mistake([...setting, 'operation'], `is listed twice: ${shown}`)
       }
-      listed.add(written)
+      listed.add(operation)
     }
     const [sinceMs, sunsetMs] = [instant(since), instant(sunset)]
     if (sinceMs !== undefined && sunsetMs !== undefined && sunsetMs < sinceMs) {
       const written = quote([...setting, 'since'])
       yield mistake([...setting, 'sunset'], `must not be before since, which is ${written}`)
     }
-    yield* brownoutRemarks([...setting, 'brownouts'], list(brownouts), quote)
-    yield* extensionRemarks(setting, list(extensions), { sunset, sunsetMs }, quote)
+    yield* brownoutRemarks([...setting, 'brownouts'], brownouts, quote)
+    yield* extensionRemarks(setting, deprecation, quote)
   }
 }
 
@@ -47,13 +41,12 @@ function operationFault(operation: string, shown: string): string | undefined {
 
 function* brownoutRemarks(
   setting: Path,
-  brownouts: readonly unknown[],
+  brownouts: NonNullable<Deprecation['brownouts']>,
   quote: Quote,
 ): Generator<Remark> {
   const earlier: { from: number; to: number }[] = []
   for (const [i, brownout] of brownouts.entries()) {
-    const { from: beginning, to: end } = section(brownout)
-    const [from, to] = [instant(beginning), instant(end)]
+    const [from, to] = [instant(brownout?.from), instant(brownout?.to)]
     if (from === undefined || to === undefined) continue
     const written = quote([...setting, i, 'from'])
     if (to <= from) yield mistake([...setting, i, 'to'], `must be after from, which is ${written}`)
@@ -64,35 +57,26 @@ function* brownoutRemarks(
 }
 
 /** An extension is later than the sunset that it extends, and the only one of its key or account. */
-function* extensionRemarks(
-  deprecation: Path,
-  extensions: readonly unknown[],
-  { sunset, sunsetMs }: Readonly<{ sunset: unknown; sunsetMs: number | undefined }>,
-  quote: Quote,
-): Generator<Remark> {
+function* extensionRemarks(at: Path, deprecation: Deprecation, quote: Quote): Generator<Remark> {
+  const sunsetMs = instant(deprecation.sunset)
   const earlier = new Map<string, number>()
-  for (const [i, extension] of extensions.entries()) {
-    const setting = [...deprecation, 'extensions', i]
-    const { key, account, until } = section(extension)
+  for (const [i, { key, account, until } = {}] of (deprecation.extensions ?? []).entries()) {
+    const setting = [...at, 'extensions', i]
     const untilMs = instant(until)
-    if (sunset === undefined) {
+    if (!('sunset' in deprecation)) {
       yield mistake(setting, 'extends nothing: the operation has no sunset')
     } else if (sunsetMs !== undefined && untilMs !== undefined && untilMs <= sunsetMs) {
-      const written = quote([...deprecation, 'sunset'])
+      const written = quote([...at, 'sunset'])
       yield mistake([...setting, 'until'], `must be after the sunset, which is ${written}`)
     }
     const what = key === undefined ? 'account' : 'key'
-    const name = text(key ?? account)
+    const name = key ?? account
     if (name === undefined) continue
     const other = earlier.get(`${what} ${name}`)
     if (other !== undefined) {
-      const first = nameOf([...deprecation, 'extensions', other])
+      const first = nameOf([...at, 'extensions', other])
       yield mistake(setting, `is for the same ${what} as ${first}`)
     }
     earlier.set(`${what} ${name}`, i)
   }
-}
-
-function instant(value: unknown): number | undefined {
-  return typeof value === 'string' ? instantFrom(value) : undefined
 }

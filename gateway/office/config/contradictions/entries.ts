@@ -3,15 +3,15 @@ import { decoded, pathExpression, plainTarget } from '../../../front/http/paths.
 import { methodsOf } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
-import { pathPattern } from '../settings/values.ts'
-import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import type { CompleteFile } from '../defaults.ts'
+import { mistake, type Known, type KnownFile, type Quote, type Remark } from './remarks.ts'
 
 /** The parts of an entry of `routes` that no variable decides. */
 export type KnownEntry = Readonly<{
   /** Empty if it is unknown. */
   path: string
-  /** The methods that it names, without unknown ones. */
-  methods?: readonly string[]
+  /** Whether it names methods. */
+  hasMethods: boolean
   /** The methods that it forwards, named or left to it. */
   own: readonly string[]
   /** Whether it names unknown methods as well. */
@@ -19,19 +19,17 @@ export type KnownEntry = Readonly<{
   upstream: string | undefined
 }>
 
-export function entriesIn(file: Section): KnownEntry[] {
-  const entries = list(file['routes']).map((route) => {
-    const { path, methods, upstream } = section(route)
-    const names = list(methods).flatMap((method) => text(method) ?? [])
-    return {
-      path: text(path) ?? '',
-      ...(methods === undefined ? {} : { methods: names }),
-      isOpen: names.length < list(methods).length,
-      upstream: text(upstream),
-    }
+export function entriesIn({ routes = [] }: KnownFile): KnownEntry[] {
+  const entries = routes.map((route = {}) => {
+    const { path = '', methods, upstream } = route
+    const names = methods?.filter((method) => method !== undefined)
+    const isOpen = names?.length !== methods?.length
+    return { path, methods: names ?? ('methods' in route ? [] : undefined), isOpen, upstream }
   })
   const methods = methodsOf(entries)
-  return entries.map((entry, i) => ({ ...entry, own: methods[i] ?? [] }))
+  return entries.map(({ methods: named, ...entry }, i) => {
+    return { ...entry, hasMethods: named !== undefined, own: methods[i] ?? [] }
+  })
 }
 
 /** The entries that may forward a request. An entry with an unknown path may forward any. */
@@ -65,24 +63,14 @@ export function methodFault(method: string, quoted: () => string): string | unde
 /** Each of a list of methods is one that is forwarded. */
 export function* methodRemarks(
   setting: Path,
-  methods: readonly unknown[],
+  methods: readonly (string | undefined)[] = [],
   quote: Quote,
 ): Generator<Remark> {
   for (const [i, method] of methods.entries()) {
     const path = [...setting, i]
-    const written = text(method)
-    const isMethod = written !== undefined && /^[A-Z-]+$/.test(written)
-    const fault = isMethod ? methodFault(written, () => quote(path)) : undefined
+    const fault = method === undefined ? undefined : methodFault(method, () => quote(path))
     if (fault !== undefined) yield mistake(path, fault)
   }
-}
-
-const paths = new RegExp(pathPattern)
-
-/** A path that keeps the rule of its setting; `undefined` for what else a file says there, and what a variable decides. */
-export function pathIn(value: unknown): string | undefined {
-  const written = text(value)
-  return written !== undefined && paths.test(written) ? written : undefined
 }
 
 /** Why no request can have a path; `undefined` if it can. `quoted` gives the text that messages quote. */
@@ -98,17 +86,18 @@ export function pathFault(path: string, quoted: () => string): string | undefine
   return `must be written without escapes, got "${shown}"${hint}`
 }
 
+/** The limits and requests of a plan, of one of its operations, or of strangers: a plan has all settings of the others. */
+export type PlanSection = Known<CompleteFile['plans'][string]>
+
 /** The plans of a file, each with its operations behind it. */
-export function planSections(file: Section): [Path, Section][] {
-  return Object.entries(section(file['plans'])).flatMap(([name, plan]) => {
-    const path = ['plans', name]
-    const operations = Object.entries(section(section(plan)['operations']))
-    return [
-      [path, section(plan)] as [Path, Section],
-      ...operations.map(([operation, limits]): [Path, Section] => [
-        [...path, 'operations', operation],
-        section(limits),
-      ]),
-    ]
-  })
+export function planSections({ plans = {} }: KnownFile): [Path, PlanSection][] {
+  return Object.entries(plans).flatMap(([name, plan = {}]) => [
+    [['plans', name], plan],
+    ...Object.entries(plan.operations ?? {}).map(
+      ([operation, limits = {}]): [Path, PlanSection] => [
+        ['plans', name, 'operations', operation],
+        limits,
+      ],
+    ),
+  ])
 }

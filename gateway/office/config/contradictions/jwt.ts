@@ -1,18 +1,18 @@
 import { keysFrom } from '../../../front/jwt/key-set.ts'
 import { defaultPrefix } from '../../../front/jwt/settings.ts'
+import type { CompleteFile } from '../defaults.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { plainName } from '../../../front/forwarding/withheld-headers.ts'
 import { outgoingRemarks } from './addresses.ts'
 import {
-  list,
   mistake,
-  section,
-  text,
   warning,
+  type Checked,
+  type Known,
+  type KnownFile,
   type Quote,
   type Remark,
-  type Section,
 } from './remarks.ts'
 
 const mostClaims = 10
@@ -24,45 +24,32 @@ const reserved = new Set(
     .map((end) => `x-caller-${end}`),
 )
 
+type Issuer = Known<CompleteFile['jwt'][number]>
+
 /** Each issuer is named once, has keys that can be had, accounts of its own, and plans that are there. */
-export function* jwtRemarks(
-  file: Section,
-  quote: Quote,
-  files: NamedFiles | undefined,
-): Generator<Remark> {
+export function* jwtRemarks({ file, quote, files }: Checked): Generator<Remark> {
   const seen = new Map<string, number>()
   const prefixes: (string | undefined)[] = []
-  for (const [i, entry] of list(file['jwt']).entries()) {
+  for (const [i, entry = {}] of (file.jwt ?? []).entries()) {
     const at: Path = ['jwt', i]
-    const {
-      issuer: written,
-      audience,
-      claims,
-      keys,
-      allow,
-      plan,
-      account,
-      forward,
-    } = section(entry)
-    const issuer = text(written)
+    const { issuer, keys, allow, plan, forward } = entry
     const earlier = issuer === undefined ? undefined : seen.get(issuer)
     if (earlier !== undefined) yield mistake([...at, 'issuer'], `is that of jwt[${earlier}]`)
     else if (issuer !== undefined) seen.set(issuer, i)
-    yield* claimRemarks(at, audience, claims)
-    const source = text(keys)
-    if (source !== undefined && /^https?:/i.test(source)) {
+    yield* claimRemarks(at, entry)
+    if (keys !== undefined && /^https?:/i.test(keys)) {
       const outgoing = {
         at: [...at, 'keys'],
-        url: source,
+        url: keys,
         allow,
         what: 'keys are fetched there',
         plainly: 'only this machine, and addresses in allow, are asked',
         isPlainAllowed: true,
       }
       yield* outgoingRemarks(outgoing, quote)
-    } else if (source !== undefined && files) yield* fileRemarks([...at, 'keys'], source, files)
-    yield* forwardRemarks([...at, 'forward'], section(forward))
-    const prefix = prefixOf(issuer, section(account))
+    } else if (keys !== undefined && files) yield* fileRemarks([...at, 'keys'], keys, files)
+    yield* forwardRemarks([...at, 'forward'], Object.keys(forward ?? {}))
+    const prefix = prefixOf(entry)
     const other = prefixes.findIndex((each) => overlap(each, prefix))
     if (other >= 0) {
       yield warning(
@@ -71,24 +58,23 @@ export function* jwtRemarks(
       )
     }
     prefixes.push(prefix)
-    yield* planRemarks([...at, 'plan'], section(plan), section(file['plans']), quote)
+    yield* planRemarks([...at, 'plan'], plan, file.plans, quote)
   }
 }
 
 /** Without an audience, claims must tell that a token is for this API: the issuer has others. */
-function* claimRemarks(at: Path, audience: unknown, claims: unknown): Generator<Remark> {
-  const { length } = Object.keys(section(claims))
+function* claimRemarks(at: Path, entry: Issuer): Generator<Remark> {
+  const { length } = Object.keys(entry.claims ?? {})
   if (length > mostClaims) {
     yield mistake([...at, 'claims'], `has ${length} claims; at most ${mostClaims} are allowed`)
-  } else if (audience === 'none' && claims === undefined) {
+  } else if (entry.audience === 'none' && !('claims' in entry)) {
     const sentence = 'is none, which needs claims, such as claims: { client_id: 4nb1 }'
     yield mistake([...at, 'audience'], `${sentence}: else tokens for other APIs get in`)
   }
 }
 
 /** Claims go on in headers that nothing else has, whichever way a backend spells them. */
-function* forwardRemarks(at: Path, forward: Section): Generator<Remark> {
-  const headers = Object.keys(forward)
+function* forwardRemarks(at: Path, headers: readonly string[]): Generator<Remark> {
   if (headers.length > mostClaims) {
     yield mistake(at, `has ${headers.length} headers; at most ${mostClaims} are allowed`)
   }
@@ -103,9 +89,9 @@ function* forwardRemarks(at: Path, forward: Section): Generator<Remark> {
 }
 
 /** What stands before the accounts of an issuer; `undefined` if it has none, or a variable decides. */
-function prefixOf(issuer: string | undefined, account: Section): string | undefined {
-  if (Object.hasOwn(account, 'prefix')) return text(account['prefix'])
-  const hasAccounts = issuer !== undefined && Object.hasOwn(account, 'claim')
+function prefixOf({ issuer, account = {} }: Issuer): string | undefined {
+  if ('prefix' in account) return account.prefix
+  const hasAccounts = issuer !== undefined && 'claim' in account
   return hasAccounts ? defaultPrefix(issuer) : undefined
 }
 
@@ -130,23 +116,30 @@ function* fileRemarks(at: Path, file: string, files: NamedFiles): Generator<Rema
   }
 }
 
-function* planRemarks(at: Path, plan: Section, plans: Section, quote: Quote): Generator<Remark> {
-  const named: [Path, unknown][] = Object.entries(section(plan['is'])).map(([value, name]) => [
-    [...at, 'is', value],
-    name,
-  ])
+function* planRemarks(
+  at: Path,
+  { claim, is = {}, else: otherwise }: NonNullable<Issuer['plan']> = {},
+  plans: KnownFile['plans'] = {},
+  quote: Quote,
+): Generator<Remark> {
   // A plan that is written as one word is the same as an `else` alone.
-  const elsewhere = plan['claim'] === undefined && quote([...at, 'else']) === '' ? at : undefined
-  named.push([elsewhere ?? [...at, 'else'], plan['else']])
+  const isWord = claim === undefined && quote([...at, 'else']) === ''
+  const named: [Path, string | undefined][] = [
+    ...Object.entries(is).map(([value, name]): [Path, string | undefined] => [
+      [...at, 'is', value],
+      name,
+    ]),
+    [isWord ? at : [...at, 'else'], otherwise],
+  ]
   for (const [setting, name] of named) {
-    if (typeof name !== 'string') continue
+    if (name === undefined) continue
     if (!Object.hasOwn(plans, name)) {
       const all = Object.keys(plans).join(', ')
       yield mistake(
         setting,
         `is ${quote(setting) || name}, but there is no such plan; there are ${all}`,
       )
-    } else if (section(plans[name])['limits'] === 'custom') {
+    } else if (plans[name]?.limits === 'custom') {
       yield warning(
         setting,
         `is ${name}, a custom plan: its callers are refused until an operator gives each limits of its own`,

@@ -1,6 +1,6 @@
 import { isWithheld } from '../../../front/forwarding/withheld-headers.ts'
 import { authorization } from '../../../front/http/key-header.ts'
-import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import { mistake, type Checked, type Remark } from './remarks.ts'
 
 /** Headers of HTTP, browsers and traces; the gateway's own and those of proxies are never forwarded. */
 const needed = new RegExp(
@@ -13,11 +13,11 @@ const needed = new RegExp(
 )
 
 /** Keys come in headers that nothing else needs, each named once. */
-export function* keyHeaderRemarks(file: Section, quote: Quote): Generator<Remark> {
+export function* keyHeaderRemarks({ file, quote }: Checked): Generator<Remark> {
   const places = new Map<string, number>()
-  for (const [i, each] of list(section(file['keys'])['from']).entries()) {
-    const name = text(each)?.toLowerCase()
-    if (name === undefined) continue
+  for (const [i, each] of (file.keys?.from ?? []).entries()) {
+    if (each === undefined) continue
+    const name = each.toLowerCase()
     const setting = ['keys', 'from', i] as const
     const other = places.get(name)
     if (name !== authorization && (needed.test(name) || isWithheld(name))) {

@@ -1,35 +1,26 @@
-import {
-  isUpTo,
-  limitFrom,
-  limitSettings,
-  mostLimit,
-} from '../../../front/limits/limit-settings.ts'
+import { limitFrom, limitSettings, mostLimit } from '../../../front/limits/limit-settings.ts'
 import { limitNames, windows, type Window } from '../../../../shared/windows.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
-import { planSections } from './entries.ts'
-import {
-  list,
-  mistake,
-  section,
-  warning,
-  type Quote,
-  type Remark,
-  type Section,
-} from './remarks.ts'
+import { section } from '../../../front/http/page/sections.ts'
+import { fileSchema } from '../schema.ts'
+import { planSections, type PlanSection } from './entries.ts'
+import { mistake, warning, type Checked, type KnownFile, type Remark } from './remarks.ts'
 
 /** The sections of a file that have limits, without shadows, which are never above theirs. */
-function limitSections(file: Section): [Path, Section][] {
-  return [...planSections(file), [['strangers'], section(file['strangers'])]]
+function limitSections(file: KnownFile): [Path, PlanSection][] {
+  return [...planSections(file), [['strangers'], file.strangers ?? {}]]
 }
 
 /** A limit has at most 15 digits. */
-export function* digitRemarks(file: Section, quote: Quote): Generator<Remark> {
+export function* digitRemarks({ file, quote }: Checked): Generator<Remark> {
   for (const [setting, limits] of limitSections(file)) {
     for (const window of limitNames) {
-      const { limit = limits[window] } = section(limits[window])
+      const written = limits[window]
+      const isSection = typeof written === 'object'
+      const limit = isSection ? written.limit : written
       if (typeof limit !== 'number' || limit <= mostLimit) continue
-      const path = [...setting, window, ...(limit === limits[window] ? [] : ['limit'])]
+      const path = [...setting, window, ...(isSection ? ['limit'] : [])]
       const sentence = `must have at most 15 digits, or be "unlimited", got ${quote(path)}`
       yield mistake(path, sentence)
     }
@@ -37,7 +28,7 @@ export function* digitRemarks(file: Section, quote: Quote): Generator<Remark> {
 }
 
 /** Warns of a window that is larger than a longer one: its limit is never reached. */
-export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
+export function* limitRemarks({ file, quote }: Checked): Generator<Remark> {
   for (const [setting, limits] of limitSections(file)) {
     for (const [i, window] of windows.entries()) {
       const longer = windows.slice(i + 1).find((each) => isNeverReached(limits, window, each))
@@ -48,23 +39,20 @@ export function* limitRemarks(file: Section, quote: Quote): Generator<Remark> {
   }
 }
 
+type Limit = PlanSection[(typeof limitNames)[number]]
+
 /** The limit that refuses in the end, where points are metered beyond those that are included. */
-function refusing(setting: unknown): unknown {
-  const { limit, beyond, upTo } = section(setting)
+function refusing(setting: Limit): number | 'unlimited' | undefined {
+  if (typeof setting !== 'object') return setting
+  const { limit, beyond, upTo } = setting
   if (beyond === 'prepaid') return 'unlimited'
-  if (
-    !Number.isSafeInteger(limit) ||
-    typeof limit !== 'number' ||
-    typeof upTo !== 'string' ||
-    !isUpTo(upTo)
-  )
-    return setting
+  if (!Number.isSafeInteger(limit) || limit === undefined || upTo === undefined) return undefined
   const most = limitFrom({ limit, beyond: 'meter', upTo }) ?? Infinity
   return most === Infinity ? 'unlimited' : most
 }
 
 /** Whether a window's limit is above that of a longer one. One that is left out may be unlimited without a word. */
-function isNeverReached(limits: Section, window: Window, longer: Window): boolean {
+function isNeverReached(limits: PlanSection, window: Window, longer: Window): boolean {
   const [limit, other] = [refusing(limits[window.limit]), refusing(limits[longer.limit])]
   if (typeof other !== 'number') return false
   if (limit === 'unlimited') return window.isRequired && longer.isRequired
@@ -72,10 +60,12 @@ function isNeverReached(limits: Section, window: Window, longer: Window): boolea
 }
 
 /** What was bought is taken in one window of a plan, and none is metered beside it. */
-export function* prepaidRemarks(file: Section): Generator<Remark> {
-  for (const [name, plan] of Object.entries(section(file['plans']))) {
-    const limits = section(plan)
-    const beyondOf = ({ limit }: Window): unknown => section(limits[limit])['beyond']
+export function* prepaidRemarks({ file }: Checked): Generator<Remark> {
+  for (const [name, plan = {}] of Object.entries(file.plans ?? {})) {
+    const beyondOf = ({ limit }: Window) => {
+      const setting = plan[limit]
+      return typeof setting === 'object' ? setting.beyond : undefined
+    }
     const prepaid = windows.find((window) => beyondOf(window) === 'prepaid')
     const other = windows.find((window) => window !== prepaid && beyondOf(window) !== undefined)
     if (!prepaid || !other) continue
@@ -85,12 +75,10 @@ export function* prepaidRemarks(file: Section): Generator<Remark> {
 }
 
 /** A shadow that is looser than its limit would never count. */
-export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
-  for (const [name, plan] of Object.entries(section(file['plans']))) {
-    const limits = section(plan)
-    const shadow = section(limits['shadow'])
+export function* shadowRemarks({ file, quote }: Checked): Generator<Remark> {
+  for (const [name, plan] of Object.entries(file.plans ?? {})) {
     for (const window of limitNames) {
-      const [limit, lower] = [refusing(limits[window]), shadow[window]]
+      const [limit, lower] = [refusing(plan?.[window]), plan?.shadow?.[window]]
       const isLooser = typeof limit === 'number' && (lower === 'unlimited' || Number(lower) > limit)
       if (!isLooser) continue
       const written = quote(['plans', name, window])
@@ -104,8 +92,8 @@ export function* shadowRemarks(file: Section, quote: Quote): Generator<Remark> {
  * A plan has a limit, though it may be `unlimited`. Warns of plans with the name of a section: a section indented by mistake
  * looks like a plan.
  */
-export function* planRemarks(file: Section, sections: readonly string[]): Generator<Remark> {
-  for (const [name, plan] of Object.entries(section(file['plans']))) {
+export function* planRemarks({ written }: Checked): Generator<Remark> {
+  for (const [name, plan] of Object.entries(section(written['plans']))) {
     const isWritten = typeof plan === 'object' && plan !== null
     if (
       isWritten &&
@@ -113,29 +101,30 @@ export function* planRemarks(file: Section, sections: readonly string[]): Genera
     ) {
       yield mistake(['plans', name], `needs a limit: one of ${limitSettings.join(', ')}`)
     }
-    if (!sections.includes(name)) continue
+    if (!Object.hasOwn(fileSchema.properties, name)) continue
     const sentence = `is a plan with the name of a section; if the section is meant, indent it as far as plans`
     yield warning(['plans', name], sentence)
   }
 }
 
 /** A route's cost must be within the limits of some plan, and should be within those of all. */
-export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const plans = Object.entries(section(file['plans'])).map(([name, plan]) => ({
-    name,
-    ...leastOf(section(plan)),
-  }))
+export function* costRemarks({ file, quote }: Checked): Generator<Remark> {
+  const plans = Object.entries(file.plans ?? {}).map(([name, plan = {}]) => {
+    return { name, ...leastOf(plan) }
+  })
   if (plans.length === 0) return
-  for (const [i, route] of list(file['routes']).entries()) {
-    const { cost: written } = section(route)
-    const { estimate: cost = written, atMost } = section(written)
-    if (typeof cost !== 'number') continue
-    if (cost === 0 && 'estimate' in section(written) && atMost === undefined) {
+  for (const [i, route] of (file.routes ?? []).entries()) {
+    const written = route?.cost
+    const byAnswer = typeof written === 'object' ? written : undefined
+    const cost = typeof written === 'object' ? written.estimate : written
+    const atMost = byAnswer?.atMost
+    if (cost === undefined) continue
+    if (cost === 0 && byAnswer && !('atMost' in byAnswer)) {
       const sentence =
         'needs an atMost beside an estimate of 0: the most points that a request costs'
       yield mistake(['routes', i, 'cost'], sentence)
     }
-    if (typeof atMost === 'number' && atMost < cost) {
+    if (atMost !== undefined && atMost < cost) {
       yield mistake(['routes', i, 'cost', 'atMost'], `is less than the estimate of ${cost}`)
     }
     const poor = plans.filter(({ points }) => points < cost)
@@ -155,10 +144,10 @@ export function* costRemarks(file: Section, quote: Quote): Generator<Remark> {
 }
 
 /** The window of a plan that allows the least. Limits that are unknown, mistaken, or each key's own count as infinite. */
-function leastOf(limits: Section): { window: Window; points: number } {
+function leastOf(limits: PlanSection): { window: Window; points: number } {
   const pointsOf = ({ limit }: Window): number => {
     const points = refusing(limits[limit])
-    return typeof points === 'number' && points >= 1 ? points : Infinity
+    return typeof points === 'number' ? points : Infinity
   }
   const window = windows.reduce((least, each) => (pointsOf(each) < pointsOf(least) ? each : least))
   return { window, points: pointsOf(window) }

@@ -2,28 +2,17 @@ import { areSecrets, areShort } from '../../notices/signature.ts'
 import { isMasked } from '../mask.ts'
 import type { Path } from '../mistake.ts'
 import { outgoingRemarks } from './addresses.ts'
-import {
-  list,
-  mistake,
-  section,
-  text,
-  warning,
-  type Quote,
-  type Remark,
-  type Section,
-} from './remarks.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
 /** Notices go to the internet encrypted, to this machine, or where their entry allows it; and nowhere twice. */
-export function* noticeRemarks(file: Section, quote: Quote): Generator<Remark> {
+export function* noticeRemarks({ file, quote }: Checked): Generator<Remark> {
   const seen = new Map<string, number>()
-  for (const [i, entry] of list(file['notices']).entries()) {
-    const { to: url, secret, allow } = section(entry)
+  for (const [i, { to: url, secret, allow } = {}] of (file.notices ?? []).entries()) {
     const at: Path = ['notices', i]
-    const secrets = text(secret)
-    const isTold = secrets === undefined || isMasked(['secret'], secrets)
-    if (!isTold && !areSecrets(secrets)) yield mistake([...at, 'secret'], expected)
-    else if (!isTold && areShort(secrets)) yield warning([...at, 'secret'], short)
-    const href = URL.parse(text(url) ?? '')?.href
+    const isTold = secret === undefined || isMasked(['secret'], secret)
+    if (!isTold && !areSecrets(secret)) yield mistake([...at, 'secret'], expected)
+    else if (!isTold && areShort(secret)) yield warning([...at, 'secret'], short)
+    const href = URL.parse(url ?? '')?.href
     const earlier = href === undefined ? undefined : seen.get(href)
     if (href !== undefined) seen.set(href, earlier ?? i)
     const outgoing = {

@@ -1,12 +1,11 @@
-import type { NamedFiles } from '../named-files.ts'
-import { mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import { mistake, type Checked, type Remark } from './remarks.ts'
 
 const setting = ['portal', 'openapi'] as const
 
 /** Mistakes of the OpenAPI document, each with its line and column in that document. */
-export function* portalRemarks(file: Section, quote: Quote, files: NamedFiles): Generator<Remark> {
-  const path = text(section(file['portal'])['openapi'])
-  if (path === undefined || path === '') return
+export function* portalRemarks({ file, quote, files }: Checked): Generator<Remark> {
+  const path = file.portal?.openapi
+  if (path === undefined || !files) return
   const written = quote(setting)
   // A variable's value isn't shown; a long name is, because its end is needed.
   const name = written.includes('${') ? written : path

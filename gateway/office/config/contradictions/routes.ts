@@ -3,63 +3,69 @@ import { shapeOf } from '../../../front/http/paths.ts'
 import { nameOf } from '../check.ts'
 import { withHead } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
-import { methodFault, pathFault, pathIn, type KnownEntry } from './entries.ts'
-import { list, mistake, section, text, type Quote, type Remark, type Section } from './remarks.ts'
+import { methodFault, pathFault, type KnownEntry } from './entries.ts'
+import { mistake, type Checked, type KnownFile, type Quote, type Remark } from './remarks.ts'
 import { keyPaths, pagePaths, resourcePath } from '../../../front/http/own-paths.ts'
 import type { Path } from '../mistake.ts'
 
 export function* routeRemarks(
-  file: Section,
+  { file, quote }: Pick<Checked, 'file' | 'quote'>,
   entries: readonly KnownEntry[],
-  quote: Quote,
 ): Generator<Remark> {
   const ownPaths = ownPathsIn(file)
-  yield* ownPathRemarks(file, quote)
-  for (const [i, route] of list(file['routes']).entries()) {
-    const { path, rewrite } = section(route)
-    yield* upstreamRemarks(file, i, quote)
-    const written = pathIn(path)
-    if (written === undefined) continue
+  yield* ownPathRemarks(ownPaths, quote)
+  for (const [i, { path, rewrite, upstream } = {}] of (file.routes ?? []).entries()) {
+    yield* upstreamRemarks(['routes', i, 'upstream'], upstream, file, quote)
+    if (path === undefined) continue
     const setting = ['routes', i, 'path'] as const
-    const fault = pathFault(written, () => quote(setting))
+    const fault = pathFault(path, () => quote(setting))
     if (fault !== undefined) yield mistake(setting, fault)
-    if (rewrite !== undefined && rewrite !== '/' && !written.endsWith('/*')) {
+    if (rewrite !== undefined && rewrite !== '/' && !path.endsWith('/*')) {
       yield mistake(['routes', i, 'rewrite'], 'needs a path that ends in /*, or must be /')
     }
-    if (rewrite !== undefined && written.includes('{')) {
+    if (rewrite !== undefined && path.includes('{')) {
       yield mistake(['routes', i, 'rewrite'], 'needs a path without {names}')
     }
-    const own = ownPaths.find(({ path }) => path === written)
+    const own = ownPaths.find((each) => each.path === path)
     if (own) {
       const sentence = `is ${nameOf(own.setting)}, where the gateway itself answers: ${quote(setting)}`
       yield mistake(setting, sentence)
     }
   }
-  yield* methodRemarks(entries, quote)
+  yield* methodRemarks(file, entries, quote)
   yield* scopeRemarks(file, entries)
   yield* restRemarks(entries, quote)
 }
 
-function* upstreamRemarks(file: Section, i: number, quote: Quote): Generator<Remark> {
-  const names = Object.keys(section(file['upstreams']))
-  const target = text(section(list(file['routes'])[i])['upstream'])
+function* upstreamRemarks(
+  setting: Path,
+  target: string | undefined,
+  { upstreams = {} }: KnownFile,
+  quote: Quote,
+): Generator<Remark> {
+  const names = Object.keys(upstreams)
   // Routes without an upstream are looked at in decide.ts.
   if (target === undefined || target === noUpstream || names.includes(target)) return
   const near = nearest(target, names)
   const all = names.length > 0 ? `there are ${names.join(', ')}` : 'no upstream is configured'
   const hint = near === undefined ? all : `did you mean ${near}?`
-  const setting = ['routes', i, 'upstream'] as const
   yield mistake(setting, `names an unknown upstream, got "${quote(setting)}"; ${hint}`)
 }
 
 /** Each method of a path belongs to one entry only. */
-function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
+function* methodRemarks(
+  { routes = [] }: KnownFile,
+  entries: readonly KnownEntry[],
+  quote: Quote,
+): Generator<Remark> {
   const entryByMethod = new Map<string, number>()
-  for (const [i, { path, methods = [] }] of entries.entries()) {
+  for (const [i, { path, own, hasMethods }] of entries.entries()) {
     const shape = shapeOf(path)
+    const methods = routes[i]?.methods ?? []
     for (const [j, method] of methods.entries()) {
+      if (method === undefined) continue
       const setting = ['routes', i, 'methods', j] as const
-      const fault = /^[A-Z-]+$/.test(method) ? methodFault(method, () => quote(setting)) : undefined
+      const fault = methodFault(method, () => quote(setting))
       // GET includes HEAD.
       const both = methods.includes('HEAD') ? [method] : withHead([method])
       const double = both.find((each) => path !== '' && entryByMethod.has(`${each} ${shape}`))
@@ -71,16 +77,18 @@ function* methodRemarks(entries: readonly KnownEntry[], quote: Quote): Generator
         yield mistake(setting, `belongs to routes[${other}] already: ${double}${why}`)
       }
     }
-    for (const method of withHead(methods)) entryByMethod.set(`${method} ${shape}`, i)
+    if (hasMethods) for (const method of own) entryByMethod.set(`${method} ${shape}`, i)
   }
 }
 
 /** Scopes by method name each method that their entry forwards, and no other. */
-function* scopeRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
-  for (const [i, route] of list(file['routes']).entries()) {
-    const { scopes } = section(route)
-    const { own = [], isOpen = true } = entries[i] ?? {}
-    const named = Array.isArray(scopes) ? [] : Object.keys(section(scopes))
+function* scopeRemarks(
+  { routes = [] }: KnownFile,
+  entries: readonly KnownEntry[],
+): Generator<Remark> {
+  for (const [i, { own, isOpen }] of entries.entries()) {
+    const scopes = routes[i]?.scopes ?? []
+    const named = Array.isArray(scopes) ? [] : Object.keys(scopes)
     if (named.length === 0 || isOpen) continue
     const setting = ['routes', i, 'scopes'] as const
     const unnamed = own.filter((each) => !withHead(named).includes(each)).join(', ')
@@ -97,8 +105,8 @@ function* scopeRemarks(file: Section, entries: readonly KnownEntry[]): Generator
 /** At most one entry of a path names no methods: it forwards those that the others leave. */
 function* restRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<Remark> {
   const rests = new Map<string, number>()
-  for (const [i, { path, methods, own }] of entries.entries()) {
-    if (path === '' || methods !== undefined) continue
+  for (const [i, { path, hasMethods, own }] of entries.entries()) {
+    if (path === '' || hasMethods) continue
     const setting = ['routes', i, 'path'] as const
     const shape = shapeOf(path)
     const other = rests.get(shape)
@@ -123,30 +131,23 @@ function* restRemarks(entries: readonly KnownEntry[], quote: Quote): Generator<R
 type OwnPath = Readonly<{ path: string; setting: Path }>
 
 /** The gateway's own paths, as far as no variable decides them. */
-function ownPathsIn(file: Section): OwnPath[] {
-  const at = (name: string): OwnPath[] => {
-    const path = pathIn(section(file[name])['path'])
-    return path === undefined ? [] : [{ path, setting: [name, 'path'] }]
-  }
-  // A path that ends in / breaks its own rule.
-  const pages = at('portal').filter(({ path }) => !path.endsWith('/'))
-  const canRotate = section(file['portal'])['rotate'] === 'on'
+function ownPathsIn({ quota, usage, portal, tickets, jwt = [] }: KnownFile): OwnPath[] {
+  const at = (setting: Path, ...paths: (string | undefined)[]): OwnPath[] =>
+    paths.flatMap((path) => (path === undefined ? [] : [{ path, setting }]))
   return [
-    ...at('quota'),
-    ...at('usage'),
-    ...pages.flatMap(({ path, setting }) =>
-      pagePaths(path).map((each) => ({ path: each, setting })),
-    ),
-    ...(file['tickets'] === 'on' ? [{ path: keyPaths.ticket, setting: ['tickets'] }] : []),
-    ...(canRotate ? [{ path: keyPaths.rotate, setting: ['portal', 'rotate'] }] : []),
-    ...(list(file['jwt']).length > 0 ? [{ path: resourcePath, setting: ['jwt'] }] : []),
+    ...at(['quota', 'path'], typeof quota === 'object' ? quota.path : undefined),
+    ...at(['usage', 'path'], typeof usage === 'object' ? usage.path : undefined),
+    ...at(['portal', 'path'], ...(portal?.path === undefined ? [] : pagePaths(portal.path))),
+    ...(tickets === 'on' ? at(['tickets'], keyPaths.ticket) : []),
+    ...(portal?.rotate === 'on' ? at(['portal', 'rotate'], keyPaths.rotate) : []),
+    ...(jwt.length > 0 ? at(['jwt'], resourcePath) : []),
   ]
 }
 
 /** Each of the gateway's own paths can be asked for, and is for one thing. */
-function* ownPathRemarks(file: Section, quote: Quote): Generator<Remark> {
+function* ownPathRemarks(ownPaths: readonly OwnPath[], quote: Quote): Generator<Remark> {
   const settings = new Map<string, Path>()
-  for (const { path, setting } of ownPathsIn(file)) {
+  for (const { path, setting } of ownPaths) {
     const other = settings.get(path)
     const shown = quote(setting)
     const fault =

@@ -1,19 +1,9 @@
-import {
-  duration,
-  mistake,
-  section,
-  warning,
-  type Quote,
-  type Remark,
-  type Section,
-} from './remarks.ts'
+import { minuteMs } from '../../../../shared/windows.ts'
+import { duration, mistake, warning, type Checked, type Remark } from './remarks.ts'
 
-const minuteMs = 60_000
-
-export function* workerRemarks({ workers, store }: Section): Generator<Remark> {
-  const { redis } = section(store)
+export function* workerRemarks({ file: { workers, store } }: Checked): Generator<Remark> {
   const isMany = workers === 'auto' || Number(workers) > 1
-  if (isMany && redis === '') {
+  if (isMany && store?.redis === '') {
     yield mistake(
       ['workers'],
       'needs a store in Redis, because only one process can count in a file. Set store.redis, or workers: 1',
@@ -21,23 +11,21 @@ export function* workerRemarks({ workers, store }: Section): Generator<Remark> {
   }
 }
 
-export function* banRemarks(file: Section, quote: Quote): Generator<Remark> {
-  const bans = section(file['bans'])
-  const [firstMs, mostMs] = [duration(bans['for']), duration(bans['atMost'])]
+export function* banRemarks({ file, quote }: Checked): Generator<Remark> {
+  const { bans = {}, plans = {} } = file
+  const [firstMs, mostMs] = [duration(bans.for), duration(bans.atMost)]
   if (firstMs !== undefined && mostMs !== undefined && mostMs < firstMs) {
     const sentence = `must not be shorter than bans.for, which is ${quote(['bans', 'for'])}`
     yield mistake(['bans', 'atMost'], sentence)
   }
-  if ((duration(bans['grace']) ?? 0) >= minuteMs) {
+  if ((duration(bans.grace) ?? 0) >= minuteMs) {
     const sentence =
       'is a minute or longer: a key that goes on after its minute is used up is never banned'
     yield warning(['bans', 'grace'], sentence)
   }
-  const { strikes } = bans
-  const plan = Object.entries(section(file['plans'])).find(([, plan]) => {
-    const { perMinute, bans } = section(plan)
-    return bans !== 'off' && Number(strikes) < Number(perMinute)
-  })
+  const plan = Object.entries(plans).find(
+    ([, plan]) => plan?.bans !== 'off' && Number(bans.strikes) < Number(plan?.perMinute),
+  )
   if (!plan) return
   const sentence =
     `is below what a minute of the plan ${plan[0]} lets in, so that a client which sends twice as much as it may is banned: ` +
@@ -45,7 +33,7 @@ export function* banRemarks(file: Section, quote: Quote): Generator<Remark> {
   yield warning(['bans', 'strikes'], sentence)
 }
 
-export function* stopRemarks({ drain, shutdown }: Section, quote: Quote): Generator<Remark> {
+export function* stopRemarks({ file: { drain, shutdown }, quote }: Checked): Generator<Remark> {
   const [drainMs, shutdownMs] = [duration(drain), duration(shutdown)]
   if (drainMs === undefined || shutdownMs === undefined || drainMs <= shutdownMs) return
   const sentence = `is longer than shutdown, which is ${quote(['shutdown'])}: requests still in flight after shutdown are cut`

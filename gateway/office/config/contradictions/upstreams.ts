@@ -1,25 +1,17 @@
 import { isOf } from '../../../../shared/schema.ts'
-import { isTargetUrl, originOf } from '../../../front/forwarding/target-url.ts'
+import { originOf } from '../../../front/forwarding/target-url.ts'
 import { hopByHop, plainName, unsendable } from '../../../front/forwarding/withheld-headers.ts'
 import { decoded } from '../../../front/http/paths.ts'
 import { isMasked } from '../mask.ts'
 import { headerName } from '../settings/values.ts'
-import { leadsTo, methodRemarks, type KnownEntry } from './entries.ts'
-import {
-  list,
-  mistake,
-  section,
-  text,
-  warning,
-  type Quote,
-  type Remark,
-  type Section,
-} from './remarks.ts'
+import { leadsTo, methodRemarks } from './entries.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
-export function* probeRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
-  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    for (const [i, probe] of list(section(upstream)['probes']).entries()) {
-      const [method = '', target = ''] = (text(section(probe)['request']) ?? '').split(' ')
+export function* probeRemarks({ file, entries }: Checked): Generator<Remark> {
+  if (!entries) return
+  for (const [name, upstream] of Object.entries(file.upstreams ?? {})) {
+    for (const [i, { request = '' } = {}] of (upstream?.probes ?? []).entries()) {
+      const [method = '', target = ''] = request.split(' ')
       const [path = ''] = target.split('?', 1)
       const hasRoute = leadsTo(entries, method, decoded(path)).some(
         (entry) => entry.upstream === undefined || entry.upstream === name,
@@ -35,13 +27,12 @@ export function* probeRemarks(file: Section, entries: readonly KnownEntry[]): Ge
 }
 
 /** The steps of a swap rise, their time is written once, its methods exist, and it leads to other targets. */
-export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
-  for (const [name, upstream] of Object.entries(section(file['upstreams']))) {
-    const { targets, swap: written } = section(upstream)
-    const { to, steps, methods, every, for: hold } = section(written)
+export function* swapRemarks({ file, quote }: Checked): Generator<Remark> {
+  for (const [name, { targets = [], swap = {} } = {}] of Object.entries(file.upstreams ?? {})) {
+    const { to = [], steps = [], methods, every, for: hold } = swap
     const at = ['upstreams', name, 'swap']
-    for (const [i, step] of list(steps).entries()) {
-      const before = list(steps)[i - 1]
+    for (const [i, step] of steps.entries()) {
+      const before = steps[i - 1]
       if (i === 0 || percentIn(step) > percentIn(before)) continue
       yield mistake(
         [...at, 'steps', i],
@@ -51,10 +42,10 @@ export function* swapRemarks(file: Section, quote: Quote): Generator<Remark> {
     if (every !== undefined && hold !== undefined) {
       yield mistake([...at, 'for'], 'is the same setting as every: write one of them')
     }
-    yield* methodRemarks([...at, 'methods'], list(methods), quote)
-    const present = list(targets).map(knownOrigin)
-    for (const [i, target] of list(to).entries()) {
-      const origin = knownOrigin(target)
+    yield* methodRemarks([...at, 'methods'], methods, quote)
+    const present = targets.map((target) => target?.url && originOf(target.url))
+    for (const [i, target] of to.entries()) {
+      const origin = target?.url && originOf(target.url)
       if (origin === undefined || !present.includes(origin)) continue
       yield mistake(
         [...at, 'to', i],
@@ -68,17 +59,10 @@ function percentIn(step: unknown): number {
   return Number.parseFloat(String(step))
 }
 
-/** The name of a target, if its URL is known and sound. */
-function knownOrigin(target: unknown): string | undefined {
-  const url = text(target) ?? text(section(target)['url'])
-  return url !== undefined && isTargetUrl(url) ? originOf(url) : undefined
-}
-
 /** Warns of backends that get callers' cookies: those of one host are no secret to any of them. */
-export function* cookieRemarks(file: Section): Generator<Remark> {
-  const upstreams = Object.entries(section(file['upstreams']))
-  const names = upstreams.flatMap(([name, upstream]) =>
-    section(section(upstream)['forward'])['cookies'] === 'on' ? [name] : [],
+export function* cookieRemarks({ file }: Checked): Generator<Remark> {
+  const names = Object.entries(file.upstreams ?? {}).flatMap(([name, upstream]) =>
+    upstream?.forward?.cookies === 'on' ? [name] : [],
   )
   for (const name of names) {
     const others = names.filter((each) => each !== name).join(', ')
@@ -98,15 +82,15 @@ const ownHeaders = new Set(
 const ownFamilies = /^(?:x-(?:caller|forwarded|gateway)(?:-|$)|signature|sec-websocket)/
 
 /** Headers for a backend have names of their own, and values that can be sent. No sentence quotes a value. */
-export function* headerRemarks(file: Section): Generator<Remark> {
-  for (const [upstream, written] of Object.entries(section(file['upstreams']))) {
+export function* headerRemarks({ file }: Checked): Generator<Remark> {
+  for (const [upstream, written] of Object.entries(file.upstreams ?? {})) {
     const at = ['upstreams', upstream, 'forward', 'headers']
-    const headers = Object.entries(section(section(section(written)['forward'])['headers']))
+    const headers = Object.entries(written?.forward?.headers ?? {})
     if (headers.length > mostHeaders) {
       yield mistake(at, `must be at most ${mostHeaders} headers, got ${headers.length}`)
     }
     const places = new Map<string, string>()
-    for (const [name, value] of headers) {
+    for (const [name, sent = ''] of headers) {
       if (!isOf(headerName, name)) continue
       const path = [...at, name]
       const spelled = plainName(name)
@@ -116,7 +100,6 @@ export function* headerRemarks(file: Section): Generator<Remark> {
       } else if (other !== undefined) {
         yield mistake(path, `is ${other} as well: servers may take both for one`)
       } else places.set(spelled, name)
-      const sent = text(value) ?? ''
       if (!isMasked(path, sent) && (unsendable.test(sent) || sent.trim() !== sent)) {
         yield mistake(path, 'has a character that no header can have, or a space at an end')
       }
@@ -125,10 +108,10 @@ export function* headerRemarks(file: Section): Generator<Remark> {
 }
 
 /** Warns of upstreams that no route names: their author most likely believes them to be in use. */
-export function* unusedRemarks(file: Section, entries: readonly KnownEntry[]): Generator<Remark> {
-  const used = entries.map(({ upstream }) => upstream)
-  if (used.includes(undefined)) return
-  for (const name of Object.keys(section(file['upstreams']))) {
+export function* unusedRemarks({ file, entries }: Checked): Generator<Remark> {
+  const used = entries?.map(({ upstream }) => upstream)
+  if (!used || used.includes(undefined)) return
+  for (const name of Object.keys(file.upstreams ?? {})) {
     if (!used.includes(name)) yield warning(['upstreams', name], 'isn’t used by any route')
   }
 }
