@@ -1,11 +1,13 @@
 import { isOf } from '../../../shared/schema.ts'
-import type { KnownFile } from './contradictions/remarks.ts'
 import type { ConfigFile } from './file.ts'
 import { fileSchema } from './schema.ts'
-import type { Complete, Rule } from './settings/setting.ts'
+import type { Complete, Known, Rule } from './settings/setting.ts'
 
 /** A file with all its settings, in the form in which they are written. */
 export type CompleteFile = Complete<typeof fileSchema>
+
+/** A file with its defaults. Settings that break their own rule, or that a variable decides, are there and `undefined`. */
+export type KnownFile = Known<CompleteFile>
 
 type Section = Readonly<Record<string, unknown>>
 

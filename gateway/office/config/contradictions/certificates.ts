@@ -1,7 +1,8 @@
 import { endSentence } from '../../../../shared/tls/ends.ts'
 import { certificateEndsAtMs, tlsFaults, type TlsFiles } from '../../../../shared/tls/files.ts'
 import type { Path } from '../mistake.ts'
-import { mistake, warning, type Checked, type KnownFile, type Remark } from './remarks.ts'
+import type { KnownFile } from '../defaults.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
 /** The files of each section about TLS can be read, fit together, and don't end soon. */
 export function* certificateRemarks({ file, files }: Checked): Generator<Remark> {

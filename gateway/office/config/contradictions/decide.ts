@@ -3,7 +3,8 @@ import { noUpstream } from '../../../front/config/asking.ts'
 import { list, section, type Section } from '../../../front/http/page/sections.ts'
 import { isOneHost } from './addresses.ts'
 import { planSections } from './entries.ts'
-import { mistake, warning, type Checked, type KnownFile, type Remark } from './remarks.ts'
+import type { KnownFile } from '../defaults.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
 /** The address for proxies that ask, and the routes that are only decided there. */
 export function* decideRemarks(checked: Checked): Generator<Remark> {

@@ -2,7 +2,8 @@ import { nameOf } from '../check.ts'
 import type { CompleteFile } from '../defaults.ts'
 import type { Path } from '../mistake.ts'
 import { leadsTo, methodFault, pathFault } from './entries.ts'
-import { instant, mistake, type Checked, type Known, type Quote, type Remark } from './remarks.ts'
+import type { Known } from '../settings/setting.ts'
+import { instant, mistake, type Checked, type Quote, type Remark } from './remarks.ts'
 
 type Deprecation = Known<CompleteFile['deprecations'][number]>
 

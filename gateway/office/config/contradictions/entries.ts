@@ -3,21 +3,9 @@ import { decoded, pathExpression, plainTarget } from '../../../front/http/paths.
 import { methodsOf } from '../../../front/http/methods.ts'
 import { nearest } from '../../../../shared/near.ts'
 import type { Path } from '../mistake.ts'
-import type { CompleteFile } from '../defaults.ts'
-import { mistake, type Known, type KnownFile, type Quote, type Remark } from './remarks.ts'
-
-/** The parts of an entry of `routes` that no variable decides. */
-export type KnownEntry = Readonly<{
-  /** Empty if it is unknown. */
-  path: string
-  /** Whether it names methods. */
-  hasMethods: boolean
-  /** The methods that it forwards, named or left to it. */
-  own: readonly string[]
-  /** Whether it names unknown methods as well. */
-  isOpen: boolean
-  upstream: string | undefined
-}>
+import type { CompleteFile, KnownFile } from '../defaults.ts'
+import type { Known } from '../settings/setting.ts'
+import { mistake, type KnownEntry, type Quote, type Remark } from './remarks.ts'
 
 export function entriesIn({ routes = [] }: KnownFile): KnownEntry[] {
   const entries = routes.map((route = {}) => {

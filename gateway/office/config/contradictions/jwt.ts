@@ -1,19 +1,12 @@
 import { keysFrom } from '../../../front/jwt/key-set.ts'
 import { defaultPrefix } from '../../../front/jwt/settings.ts'
-import type { CompleteFile } from '../defaults.ts'
+import type { CompleteFile, KnownFile } from '../defaults.ts'
 import type { Path } from '../mistake.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { plainName } from '../../../front/forwarding/withheld-headers.ts'
 import { outgoingRemarks } from './addresses.ts'
-import {
-  mistake,
-  warning,
-  type Checked,
-  type Known,
-  type KnownFile,
-  type Quote,
-  type Remark,
-} from './remarks.ts'
+import type { Known } from '../settings/setting.ts'
+import { mistake, warning, type Checked, type Quote, type Remark } from './remarks.ts'
 
 const mostClaims = 10
 

@@ -5,7 +5,8 @@ import type { Path } from '../mistake.ts'
 import { section } from '../../../front/http/page/sections.ts'
 import { fileSchema } from '../schema.ts'
 import { planSections, type PlanSection } from './entries.ts'
-import { mistake, warning, type Checked, type KnownFile, type Remark } from './remarks.ts'
+import type { KnownFile } from '../defaults.ts'
+import { mistake, warning, type Checked, type Remark } from './remarks.ts'
 
 /** The sections of a file that have limits, without shadows, which are never above theirs. */
 function limitSections(file: KnownFile): [Path, PlanSection][] {

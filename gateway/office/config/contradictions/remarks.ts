@@ -1,8 +1,7 @@
 import type { Path } from '../mistake.ts'
-import type { CompleteFile } from '../defaults.ts'
+import type { KnownFile } from '../defaults.ts'
 import type { NamedFiles } from '../named-files.ts'
 import { durationFrom, instantFrom } from '../../../../shared/units.ts'
-import type { KnownEntry } from './entries.ts'
 
 /** A sentence about a setting, without its subject: messages put the setting's path before it. */
 export type Remark = Readonly<{ path: Path; sentence: string; isWarning?: boolean }>
@@ -27,27 +26,18 @@ export type Checked = Readonly<{
 
 export type Quote = Checked['quote']
 
-/** A file with its defaults. Settings that break their own rule, or that a variable decides, are there and `undefined`. */
-export type KnownFile = Known<CompleteFile>
-
-/** Sections between which a setting has a choice become one, with the members of all. */
-export type Known<Value> =
-  | Extract<Value, Scalar>
-  | KnownList<Extract<Value, readonly unknown[]>>
-  | KnownSection<Exclude<Value, Scalar | readonly unknown[]>>
-type Scalar = string | number | boolean | undefined
-type KnownList<List> = List extends readonly (infer Item)[]
-  ? readonly (Known<Item> | undefined)[]
-  : never
-type KnownSection<Choice> = [Choice] extends [never]
-  ? never
-  : { readonly [Name in NamesOf<Choice>]?: Known<MemberOf<Choice, Name>> | undefined }
-type NamesOf<Choice> = Choice extends unknown ? keyof Choice : never
-type MemberOf<Choice, Name extends PropertyKey> = Choice extends {
-  readonly [_ in Name]?: infer Member
-}
-  ? Member
-  : never
+/** The parts of an entry of `routes` that no variable decides. */
+export type KnownEntry = Readonly<{
+  /** Empty if it is unknown. */
+  path: string
+  /** Whether it names methods. */
+  hasMethods: boolean
+  /** The methods that it forwards, named or left to it. */
+  own: readonly string[]
+  /** Whether it names unknown methods as well. */
+  isOpen: boolean
+  upstream: string | undefined
+}>
 
 export function mistake(path: Path, sentence: string): Remark {
   return { path, sentence }

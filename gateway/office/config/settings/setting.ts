@@ -115,3 +115,22 @@ type Absent<In extends Form> = In extends 'complete'
   : Optional<unknown>
 
 type Settings<Members> = { [Name in keyof Members]: Members[Name] }
+
+/** Sections between which a setting has a choice become one, with the members of all. */
+export type Known<Value> =
+  | Extract<Value, Scalar>
+  | KnownList<Extract<Value, readonly unknown[]>>
+  | KnownSection<Exclude<Value, Scalar | readonly unknown[]>>
+type Scalar = string | number | boolean | undefined
+type KnownList<List> = List extends readonly (infer Item)[]
+  ? readonly (Known<Item> | undefined)[]
+  : never
+type KnownSection<Choice> = [Choice] extends [never]
+  ? never
+  : { readonly [Name in NamesOf<Choice>]?: Known<MemberOf<Choice, Name>> | undefined }
+type NamesOf<Choice> = Choice extends unknown ? keyof Choice : never
+type MemberOf<Choice, Name extends PropertyKey> = Choice extends {
+  readonly [_ in Name]?: infer Member
+}
+  ? Member
+  : never
