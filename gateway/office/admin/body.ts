@@ -87,6 +87,6 @@ export function read(body: unknown, schema: AnySchema & { expected?: string }): 
     throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${must}; ${why}`))
   }
   // JSON is YAML, so the check of configurations works for bodies.
-  const faults = sentencesAbout(ConfigDocument.read(text), schema, 'the body')
+  const faults = sentencesAbout(new ConfigDocument(text), schema, 'the body')
   throw new Refusal('invalid_request', sentence(`this body can’t be taken: ${faults}`))
 }

@@ -74,7 +74,7 @@ function valuesOf(
   const json = jsonOf(name, given)
   const members: unknown = JSON.parse(json)
   if (isOf(schema, members)) return fromMembers(named)(members)
-  const faults = sentencesAbout(ConfigDocument.read(json), schema, 'the object')
+  const faults = sentencesAbout(new ConfigDocument(json), schema, 'the object')
   throw new WrongInput(`${name}: ${faults}`)
 }
 

@@ -33,7 +33,8 @@ function* faults(
     document.passes(node, (value) => isOf(rule as AnySchema, value))
   const sentence = (): string => {
     const got = shownValue(document, rule, node, path)
-    const hint = document.filled.has(node) ? '' : hintFor(rule, document.value(node))
+    const hint =
+      document.filled.sourceOf(node) === undefined ? hintFor(rule, document.value(node)) : ''
     return `${nameOf(path)} must be ${expectation(rule)}, got ${got}${hint}`
   }
   const wrong = { offset, path, sentence }
@@ -172,7 +173,7 @@ function choice(rules: readonly Rule[], node: Node | null): Rule | undefined {
 }
 
 /** Whether the rule allows a single value, rather than a section or a list only. */
-function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boolean {
+export function mayBeScalar({ properties, patternProperties, items, anyOf }: Rule): boolean {
   if (anyOf) return anyOf.some(mayBeScalar)
   return !properties && !patternProperties && !items
 }

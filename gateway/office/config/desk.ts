@@ -148,7 +148,7 @@ export class ConfigDesk {
   /** The configuration in force. The files that it names may have changed since, and aren't read. */
   #inForceOf({ text, config }: Pick<ConfigDeskOptions, 'text' | 'config'>): InForce {
     const { file, environment } = this.#options
-    const document = ConfigDocument.read(text, environment, 'set values', () => ({ why: '' }))
+    const document = new ConfigDocument(text, environment, 'set values', () => ({ why: '' }))
     const world = { files: undefined, adminToken: hasToken(environment), needsRoutes: true }
     return { ...previewOf(document, file, world), text, config }
   }

@@ -1,94 +1,90 @@
-import { isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
+import { isAlias, isScalar, LineCounter, type Document, type Node, type YAMLParseError } from 'yaml'
 import { withoutTokens } from '../../../shared/log.ts'
 import { FilledValues, type Reading } from './filled-values.ts'
 import { maskedAt, maskedJson, withoutPasswords } from './mask.ts'
 import type { Mistake, Path } from './mistake.ts'
 import { Places } from './places.ts'
 import { guardedText, type Environment, type ReadSecret } from './variables.ts'
-import { yamlDocument } from './yaml-document.ts'
-import { isHuge } from './yaml-nodes.ts'
-import { aliasesOfNothing, yamlSentence } from './yaml-sentences.ts'
+import { isHuge, yamlDocument, yamlSentence } from './yaml-document.ts'
 
 /** The most letters of a text that a message quotes. */
 const mostQuoted = 60
 
-const bomb = 'YAML aliases expand to too much data'
+/** The errors after which all other values are still what they seem. */
+const ofOneValue: readonly string[] = ['DUPLICATE_KEY', 'BAD_ALIAS']
 
-type Source = Readonly<{
-  text: string
-  lines: LineCounter
-  environment: Environment | undefined
-  reading: Reading
-  readSecret: ReadSecret | undefined
-  /** The first error of YAML: it shifts everything after it, so further errors would mislead. */
-  broken: YAMLParseError | undefined
-  orphans: readonly Mistake[]
-  isBomb: boolean
-}>
+const bomb = 'YAML aliases expand to too much data'
 
 /** A configuration file as it is written: its values, their places, and the variables in them. */
 export class ConfigDocument {
-  readonly root: Node | null
   /** Whether it can be checked setting by setting. */
   readonly isSound: boolean
   readonly places: Places
   readonly filled: FilledValues
+  readonly #text: string
+  readonly #document: Document.Parsed
+  /** The first error of YAML: it shifts everything after it, so further errors would mislead. */
+  readonly #broken: YAMLParseError | undefined
+  readonly #isBomb: boolean
 
   /**
    * Without an environment, `${NAME}` is ordinary text. With `names` (for a text from somebody who may not see the
    * environment), a value that a variable decides is unknown and stays `${NAME}`; with `set values`, one whose variable isn't set.
    */
-  static read(
+  constructor(
     text: string,
     environment?: Environment,
     reading: Reading = 'values',
     readSecret?: ReadSecret,
-  ): ConfigDocument {
+  ) {
     const lines = new LineCounter()
     const document = yamlDocument(environment ? guardedText(text) : text, lines)
-    const [broken] = document.errors
-      .filter(({ code }) => code !== 'DUPLICATE_KEY')
-      .sort((a, b) => a.pos[0] - b.pos[0])
-    const orphans = broken ? [] : aliasesOfNothing(document)
-    const isReadable = !broken && orphans.length === 0
-    const isBomb = isReadable && (isHuge(document) || !canUnfold(() => document.toJS()))
-    const about = { broken, orphans, isBomb }
-    const read = { environment, reading, readSecret }
-    return new ConfigDocument(document, { text, lines, ...read, ...about })
+    this.#text = text
+    this.#document = document
+    this.#broken = document.errors
+      .filter(({ code }) => !ofOneValue.includes(code))
+      .toSorted((a, b) => a.pos[0] - b.pos[0])[0]
+    const isReadable = document.errors.every(({ code }) => code === 'DUPLICATE_KEY')
+    this.#isBomb = isReadable && (isHuge(document) || !canUnfold(document))
+    this.isSound = isReadable && !this.#isBomb
+    const resolve = (node: Node | null) => this.resolve(node)
+    this.places = new Places({ root: document.contents, lines, resolve })
+    const variables = this.#broken ? undefined : environment
+    this.filled = new FilledValues(document, variables, reading, readSecret)
   }
 
-  private constructor(document: Document.Parsed, source: Source) {
-    const { text, lines, environment, broken, orphans, isBomb } = source
-    this.root = document.contents
-    this.value = (node) => (node === null ? null : node.toJS(document))
-    this.resolve = (node) =>
-      node !== null && 'resolve' in node ? (node.resolve(document) ?? null) : node
-    this.places = new Places({ root: this.root, lines, resolve: this.resolve })
-    const { reading, readSecret } = source
-    const variables = broken ? undefined : environment
-    this.filled = new FilledValues(document, variables, reading, readSecret)
-    const { filled } = this
-    this.mistakes = function* () {
-      if (broken)
-        yield { offset: broken.pos[0], path: [], sentence: () => yamlSentence(broken, text) }
-      else {
-        for (const { pos } of document.errors) yield twice(text, pos[0])
-        yield* filled.mistakes
-      }
-      if (isBomb) yield { offset: 0, path: [], sentence: () => bomb }
-      yield* orphans
-    }
-    this.isSound = !broken && orphans.length === 0 && !isBomb
+  get root(): Node | null {
+    return this.#document.contents
   }
 
   /** Mistakes that the reading itself finds: of YAML, and missing variables. */
-  readonly mistakes: () => Iterable<Mistake>
+  *mistakes(): Generator<Mistake> {
+    const [text, broken] = [this.#text, this.#broken]
+    if (broken) {
+      yield { offset: broken.pos[0], path: [], sentence: () => yamlSentence(broken, text) }
+    } else {
+      for (const error of this.#document.errors) {
+        const offset = error.pos[0]
+        const isTwice = error.code === 'DUPLICATE_KEY'
+        yield {
+          offset,
+          sentence: () => (isTwice ? twice(text, offset) : yamlSentence(error, text)),
+        }
+      }
+      yield* this.filled.mistakes
+    }
+    if (this.#isBomb) yield { offset: 0, path: [], sentence: () => bomb }
+  }
 
   /** A part of the file as plain values. */
-  readonly value: (node: Node | null) => unknown
+  value(node: Node | null): unknown {
+    return node === null ? null : node.toJS(this.#document)
+  }
 
   /** The node that an alias stands for; any other node is itself. */
-  readonly resolve: (node: Node | null) => Node | null
+  resolve(node: Node | null): Node | null {
+    return isAlias(node) ? (node.resolve(this.#document) ?? null) : node
+  }
 
   /** The whole file as plain values, with `${NAME}` in place of values from the environment. */
   shown(): unknown {
@@ -111,7 +107,8 @@ export class ConfigDocument {
    */
   passes(node: Node | null, check: (value: unknown) => boolean): boolean {
     if (check(this.value(node))) return true
-    if (!isScalar(node) || !this.filled.has(node) || this.filled.hasSecret(node)) return false
+    if (!isScalar(node) || this.filled.sourceOf(node) === undefined || this.filled.hasSecret(node))
+      return false
     const parsed = numberOrBoolean(node.value)
     if (parsed === undefined || !check(parsed)) return false
     node.value = parsed
@@ -140,18 +137,15 @@ export class ConfigDocument {
   }
 }
 
-function twice(text: string, offset: number): Mistake {
-  const sentence = (): string => {
-    const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
-    return `${cut(name.trim())} is written twice`
-  }
-  return { offset, sentence }
+function twice(text: string, offset: number): string {
+  const [name = ''] = /^[^:\r\n]*/.exec(text.slice(offset, offset + mostQuoted + 1)) ?? []
+  return `${cut(name.trim())} is written twice`
 }
 
 /** Whether a document can become plain values: the library throws where aliases multiply. */
-function canUnfold(unfold: () => unknown): boolean {
+function canUnfold(document: Document): boolean {
   try {
-    unfold()
+    document.toJS()
     return true
   } catch {
     return false

@@ -1,4 +1,4 @@
-import { isScalar, visit, type Document, type Node, type Scalar } from 'yaml'
+import { visit, type Document, type Node, type Scalar } from 'yaml'
 import type { Mistake } from './mistake.ts'
 import { unreadSecret, secretIn } from '../../../shared/secret-files.ts'
 import {
@@ -15,24 +15,30 @@ import {
  */
 export type Reading = 'values' | 'set values' | 'names'
 
+/** A value with variables, or with their defaults. */
+type Filled = Readonly<{
+  node: Scalar
+  /** Its text before they were filled in. */
+  source: string
+  /** Its text as it is shown, with `${NAME}`, if it comes from the environment. */
+  placeholder?: string
+  /** The variables that are part of it. */
+  variables: readonly string[]
+  /** Whether only another environment decides it. */
+  isUnknown: boolean
+}>
+
 /** The values of a document that variables are part of. Making it fills the variables in. */
 export class FilledValues {
   /** Variables that are missing. */
   readonly mistakes: readonly Mistake[]
-  /** The text of each value with variables, before they were filled in. */
-  readonly #sources = new Map<Scalar, string>()
-  /** The values that come from the environment, as they are shown: with `${NAME}`. */
-  readonly #placeholders = new Map<Scalar, string>()
-  /** The variables that are part of each value. */
-  readonly #variables = new Map<unknown, readonly string[]>()
+  readonly #values = new Map<unknown, Filled>()
   /** The name of each variable that was filled in, by its value. */
   readonly #nameByValue = new Map<string, string>()
   /** The secrets in files, each of which is read once. */
   readonly #secrets = new Map<string, ReturnType<ReadSecret>>()
   readonly #reading: Reading
   readonly #readSecret: ReadSecret
-  /** The values that only another environment decides. */
-  readonly #unknown = new Set<unknown>()
   readonly #unset = new Set<string>()
 
   constructor(
@@ -58,11 +64,6 @@ export class FilledValues {
     })
   }
 
-  /** Whether a value contains variables, filled in from the environment or with their defaults. */
-  has(node: Node | null): boolean {
-    return isScalar(node) && this.#sources.has(node)
-  }
-
   /** Whether a secret of a file is part of a value. It is a text then, and never shown. */
   hasSecret(node: Node | null): boolean {
     return this.variablesOf(node).some((name) => secretFileOf(name) !== undefined)
@@ -78,17 +79,17 @@ export class FilledValues {
 
   /** The text of a value before variables were filled in, or their defaults; `undefined` if none were. */
   sourceOf(node: Node | null): string | undefined {
-    return isScalar(node) ? this.#sources.get(node) : undefined
+    return this.#values.get(node)?.source
   }
 
   /** The variables whose values are part of a value. */
   variablesOf(node: Node | null): readonly string[] {
-    return this.#variables.get(node) ?? []
+    return this.#values.get(node)?.variables ?? []
   }
 
   /** Whether only another environment decides a value. */
   isUnknown(node: Node | null): boolean {
-    return this.#unknown.has(node)
+    return this.#values.get(node)?.isUnknown === true
   }
 
   /** The variables that aren't set, where that is no mistake. */
@@ -109,23 +110,32 @@ export class FilledValues {
   withPlaceholders<Read>(read: () => Read): Read {
     // With `names`, it stands there anyway.
     if (this.#reading === 'names') return read()
-    return standingIn(this.#placeholders, read)
+    return this.#standingIn(({ node, placeholder = node.value }) => placeholder, read)
   }
 
   /** Reads while each value stands as it is written. */
   asWritten<Read>(read: () => Read): Read {
-    return standingIn(this.#sources, read)
+    return this.#standingIn(({ source }) => source, read)
   }
 
   /** Reads while values that only another environment decides are missing. */
   withoutUnknown<Read>(read: () => Read): Read {
-    const unknown = [...this.#placeholders.keys()].filter((node) => this.#unknown.has(node))
-    return standingIn(new Map(unknown.map((node) => [node, undefined])), read)
+    return this.#standingIn(({ node, isUnknown }) => (isUnknown ? undefined : node.value), read)
+  }
+
+  /** Reads while other values stand in the document, then puts the former ones back. */
+  #standingIn<Read>(valueOf: (filled: Filled) => unknown, read: () => Read): Read {
+    const before = [...this.#values.values()].map(({ node }) => [node, node.value] as const)
+    for (const filled of this.#values.values()) filled.node.value = valueOf(filled)
+    const result = read()
+    for (const [node, value] of before) node.value = value
+    return result
   }
 
   /** Fills the variables into a value, and reports a missing one. */
   *#fill(node: Scalar, written: string, environment: Environment): Generator<Mistake> {
-    this.#sources.set(node, written)
+    const filled = { node, source: written, variables: [], isUnknown: false }
+    this.#values.set(node, filled)
     const { text, withPlaceholders, nameByValue, missing, unread } = filledIn(
       written,
       environment,
@@ -147,14 +157,13 @@ export class FilledValues {
       return
     }
     const names = new Set([...nameByValue.values(), ...missing])
+    const isUnknown = missing.size > 0 || (names.size > 0 && this.#reading === 'names')
     if (names.size > 0) {
-      this.#placeholders.set(node, withPlaceholders)
-      this.#variables.set(node, [...names])
+      const ofEnvironment = { placeholder: withPlaceholders, variables: [...names], isUnknown }
+      this.#values.set(node, { ...filled, ...ofEnvironment })
     }
     for (const [value, name] of nameByValue) this.#nameByValue.set(value, name)
     for (const name of missing) this.#unset.add(name)
-    const isUnknown = missing.size > 0 || (names.size > 0 && this.#reading === 'names')
-    if (isUnknown) this.#unknown.add(node)
     node.value = isUnknown ? withPlaceholders : text
   }
 
@@ -165,13 +174,4 @@ export class FilledValues {
     this.#secrets.set(file, secret)
     return secret
   }
-}
-
-/** Reads while other values stand in a document, then puts the former ones back. */
-function standingIn<Read>(values: ReadonlyMap<Scalar, unknown>, read: () => Read): Read {
-  const before = [...values.keys()].map((node) => [node, node.value] as const)
-  for (const [node, value] of values) node.value = value
-  const result = read()
-  for (const [node, value] of before) node.value = value
-  return result
 }

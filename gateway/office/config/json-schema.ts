@@ -1,4 +1,5 @@
 import { section } from '../../front/http/page/sections.ts'
+import { mayBeScalar } from './check.ts'
 import { fileSchema } from './schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -66,11 +67,6 @@ function ofSection(rule: Json): Json {
 function ofMembers(members: unknown): Json {
   const all = Object.entries(section(members)).map(([name, member]) => [name, forEditors(member)])
   return Object.fromEntries(all) as Json
-}
-
-function mayBeScalar({ type, anyOf, items }: Json): boolean {
-  if (Array.isArray(anyOf)) return anyOf.some((each) => mayBeScalar(section(each)))
-  return type !== 'object' && items === undefined
 }
 
 /** Whether any text is allowed, so that a variable needs no rule of its own. */

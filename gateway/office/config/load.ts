@@ -58,7 +58,7 @@ export function loadedFrom(
 /** Checks a text like `loadedFrom`, but a value whose variable isn't set may be any that could stand there. */
 export function previewOfSet(text: string, environment: Environment, name: string): Preview {
   requireShort(text, name)
-  const document = ConfigDocument.read(text, environment, 'set values')
+  const document = new ConfigDocument(text, environment, 'set values')
   const files = new NamedFiles(name, { readsDocument: true })
   return previewOf(document, name, { files, adminToken: hasToken(environment), needsRoutes: true })
 }
@@ -107,7 +107,7 @@ function load(
   reader: Reader,
   readSecret?: ReadSecret,
 ): Loaded {
-  const document = ConfigDocument.read(text, environment, 'values', readSecret)
+  const document = new ConfigDocument(text, environment, 'values', readSecret)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
   const files = new NamedFiles(name, { readsDocument: reader !== 'command' })

@@ -1,29 +1,13 @@
 import type { Path } from './mistake.ts'
 
 /** The ends of names that mark secrets, as in `sentinelPassword` or `api_key`. */
-const secretEnds = [
-  'password',
-  'passwd',
-  'passphrase',
-  'pass',
-  'pwd',
-  'secret',
-  'token',
-  'credentials',
-  'apikey',
-  'accesskey',
-  'secretkey',
-  'privatekey',
-  'auth',
-  'authorization',
-  'signature',
-  'sig',
-]
+const secretEnd =
+  /(?:password|passwd|passphrase|pass|pwd|secret|token|credentials|(?:api|access|secret|private)key|auth|authorization|signature|sig)$/
 
 /** Whether a setting, or a parameter of a URL's query, with this name holds a secret. */
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z]/g, '')
-  return plain === 'key' || secretEnds.some((end) => plain.endsWith(end))
+  return plain === 'key' || secretEnd.test(plain)
 }
 
 /** Whether a place of the file is that of headers for backends: none of their values is shown. */

@@ -1,8 +1,6 @@
 import { LineCounter, type Document } from 'yaml'
-import { openapiFaults } from './openapi-faults.ts'
-import type { Fault } from './openapi-references.ts'
-import { isDeeper, mostLevels, yamlDocument } from './yaml-document.ts'
-import { yamlSentence } from './yaml-sentences.ts'
+import { openapiFaults, type Fault } from './openapi-faults.ts'
+import { isDeeper, mostLevels, yamlDocument, yamlSentence } from './yaml-document.ts'
 
 /** A mistake in a document, with line and column where it has them. */
 export type PlacedFault = Readonly<{ at?: string; sentence: string }>

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type LineCounter, type Node, type YAMLMap } from 'yaml'
+import { isCollection, isMap, isScalar, isSeq, type LineCounter, type Node } from 'yaml'
 import type { Path } from './mistake.ts'
 
 type Tree = Readonly<{
@@ -8,12 +8,14 @@ type Tree = Readonly<{
   resolve: (node: Node | null) => Node | null
 }>
 
+/** A setting of a section, with its key, or an item of a list. */
+type Member = Readonly<{ step: string | number; key?: Node; value: Node | null }>
+
 /** The places of a file's settings. */
 export class Places {
   readonly #tree: Tree
-  readonly #steps = new Map<Node | null, readonly Step[]>()
   /** The members of each section that was looked into: a search through 15,000 plans for each of them takes 10 s. */
-  readonly #members = new Map<Section, ReadonlyMap<string, Member>>()
+  readonly #members = new Map<Node, ReadonlyMap<string | number, Member>>()
 
   constructor(tree: Tree) {
     this.#tree = tree
@@ -28,28 +30,19 @@ export class Places {
   /** The path of the innermost setting around an offset. */
   pathAt(offset: number): Path {
     const path: (string | number)[] = []
-    let node = this.#tree.root
-    for (;;) {
-      const [step, , value] = lastBefore(this.#stepsOf(node), offset) ?? []
-      if (step === undefined) return path
-      path.push(step)
-      node = value ?? null
+    for (let node = this.#tree.root; ;) {
+      // They are in the order of the text.
+      const member = membersIn(node).findLast((each) => startOf(each) <= offset)
+      if (!member) return path
+      path.push(member.step)
+      node = member.value
     }
-  }
-
-  /** Listed once: a text may have thousands of mistakes in one section. */
-  #stepsOf(node: Node | null): readonly Step[] {
-    const listed = this.#steps.get(node)
-    if (listed) return listed
-    const steps = stepsIn(node)
-    this.#steps.set(node, steps)
-    return steps
   }
 
   /** The offset of a setting; if it isn't written, that of the section around it. */
   offsetOf(path: Path): number {
     let offset = 0
-    for (const node of this.#along(path)) offset = node?.range?.[0] ?? offset
+    for (const { value } of this.#along(path)) offset = value?.range?.[0] ?? offset
     return offset
   }
 
@@ -58,18 +51,11 @@ export class Places {
    * plan. `undefined` for a setting that isn't written.
    */
   lineOf(path: Path): number | undefined {
-    const { root, lines, resolve } = this.#tree
-    let node = root
-    let offset: number | undefined
-    for (const step of path) {
-      if (isScalar(node) && offset !== undefined) break
-      const { key, value } = this.#member(node, step)
-      const anchor = key ?? value
-      if (!anchor?.range) return undefined
-      offset = anchor.range[0]
-      node = resolve(value ?? null)
-    }
-    return offset === undefined ? undefined : lines.linePos(offset).line
+    const { lines, resolve } = this.#tree
+    const members = [...this.#along(path)]
+    const last = members.at(-1)
+    if (!last || (members.length < path.length && !isScalar(resolve(last.value)))) return undefined
+    return lines.linePos(startOf(last)).line
   }
 
   /** Whether a part of the file is missing, or contains one of these offsets. */
@@ -81,65 +67,46 @@ export class Places {
 
   /** The node at a path, which may be an alias; `undefined` if none is there. */
   nodeAt(path: Path): Node | null | undefined {
-    const nodes = [...this.#along(path)]
-    return nodes.length < path.length ? undefined : nodes.at(-1)
+    const members = [...this.#along(path)]
+    return members.length < path.length ? undefined : members.at(-1)?.value
   }
 
-  /** The nodes along a path, as far as they exist. */
-  *#along(path: Path): Generator<Node | null> {
+  /** The members along a path, as far as they exist. */
+  *#along(path: Path): Generator<Member> {
     let node = this.#tree.root
     for (const step of path) {
-      const { value } = this.#member(node, step)
-      if (value === undefined) return
-      yield value
-      node = this.#tree.resolve(value)
+      const member = this.#membersOf(node)?.get(step)
+      if (!member) return
+      yield member
+      node = this.#tree.resolve(member.value)
     }
   }
 
-  #member(node: Node | null, step: string | number): Member {
-    if (isSeq<Node>(node) && typeof step === 'number') return { value: node.items[step] }
-    if (!isMap<Node, Node | null>(node)) return {}
+  #membersOf(node: Node | null): ReadonlyMap<string | number, Member> | undefined {
+    if (!isCollection(node)) return undefined
     let members = this.#members.get(node)
-    if (!members) this.#members.set(node, (members = membersOf(node)))
-    return members.get(String(step)) ?? {}
+    if (!members) {
+      // Of two with one name, the first counts.
+      members = new Map(
+        membersIn(node)
+          .reverse()
+          .map((each) => [each.step, each]),
+      )
+      this.#members.set(node, members)
+    }
+    return members
   }
-}
-
-type Section = YAMLMap<Node, Node | null>
-
-/** A setting of a section, or an item of a list. */
-type Member = Readonly<{ key?: Node; value?: Node | null | undefined }>
-
-/** A member of a section or a list, with the offset of its beginning. */
-type Step = readonly [step: string | number, start: number, value: Node | null]
-
-/** The last of the members, which are in the order of the text, that begins at an offset or before it. */
-function lastBefore(steps: readonly Step[], offset: number): Step | undefined {
-  let [low, high] = [0, steps.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((steps[middle]?.[1] ?? 0) <= offset) low = middle + 1
-    else high = middle
-  }
-  return steps[low - 1]
 }
 
 /** The members of a section or a list, in the order of the text. */
-function stepsIn(node: Node | null): Step[] {
-  if (isSeq<Node>(node)) return node.items.map((item, i) => [i, item.range?.[0] ?? 0, item])
+function membersIn(node: Node | null): Member[] {
+  if (isSeq<Node>(node)) return node.items.map((value, step) => ({ step, value }))
   if (!isMap<Node, Node | null>(node)) return []
   return node.items.flatMap(({ key, value }) =>
-    isScalar(key) ? [[String(key.value), key.range?.[0] ?? 0, value]] : [],
+    isScalar(key) ? { step: String(key.value), key, value } : [],
   )
 }
 
-/** The members of a section by their names; of two with one name, the first. */
-function membersOf({ items }: Section): Map<string, Member> {
-  const members = new Map<string, Member>()
-  for (const pair of items) {
-    if (!isScalar(pair.key)) continue
-    const name = String(pair.key.value)
-    if (!members.has(name)) members.set(name, pair)
-  }
-  return members
+function startOf({ key, value }: Member): number {
+  return (key ?? value)?.range?.[0] ?? 0
 }

@@ -33,7 +33,7 @@ export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
  * variables, and no files. Throws as `parseConfig` does.
  */
 export function previewConfig(text: string, environment: Environment, name: string): Preview {
-  const document = ConfigDocument.read(text, environment, 'names')
+  const document = new ConfigDocument(text, environment, 'names')
   return previewOf(document, name, {
     files: undefined,
     adminToken: hasToken(environment),

@@ -43,7 +43,7 @@ export async function salvaged(
   ask: (address: AdminAddress) => Promise<Running>,
 ): Promise<Salvaged> {
   const { error, text, environment } = source
-  const document = ConfigDocument.read(text, environment)
+  const document = new ConfigDocument(text, environment)
   const written = section(document.written())
   const led = Object.fromEntries(Object.entries(written).filter(([name]) => leading.includes(name)))
   const { config, shown } = usableOf(led, source)

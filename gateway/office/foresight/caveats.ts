@@ -2,7 +2,7 @@ import { withCommas } from '../../../shared/commas.ts'
 import type { Window } from '../../../shared/windows.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import type { Bound } from './bound.ts'
-import { isLong } from './judged-windows.ts'
+import { isLong } from './held-quotas.ts'
 import type { PlannedQuotas } from './planned-quotas.ts'
 
 export type UnsaidFacts = Readonly<{

@@ -1,5 +1,7 @@
 import type { Stores } from '../../front/stores/stores.ts'
+import { fits } from '../../front/limits/counters.ts'
 import type { Plan } from '../../front/limits/plan.ts'
+import type { QuotaStore } from '../../front/limits/store.ts'
 import {
   dayMs,
   memberName,
@@ -13,12 +15,14 @@ import { dayText } from '../../front/counts/usage.ts'
 import { boundOf } from './bound.ts'
 import { heldAgainst, type HeldQuota } from './held-quotas.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
-import { refusedNow } from './refused-now.ts'
 import { unsaidOf, variableText } from './caveats.ts'
 import { changedWindows, limitsView, windowsOf, type LimitsView } from './views.ts'
 
 /** The most grants that are counted. */
 const mostGrants = 1_000
+
+/** Quotas that are asked about at a time. */
+const batchSize = 100
 
 /** The highest use of each window, such as `peakMinute`: of the required ones, and of those that are limited now or then. */
 export type Peaks = Readonly<
@@ -110,6 +114,34 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk) {
       grants: grants.length,
     }),
   }
+}
+
+/** The quotas whose next request of one point would be refused by the limits then, by their counters of now. */
+async function refusedNow(
+  store: QuotaStore,
+  quotas: readonly PlannedQuota[],
+): Promise<ReadonlySet<string>> {
+  const refused = new Set<string>()
+  const ask = (some: readonly PlannedQuota[]): Promise<unknown> => {
+    const asked = Promise.all(some.map(decide))
+    // If the batch before it fails, nobody takes its error.
+    asked.catch(() => undefined)
+    return asked
+  }
+  const decide = async ({ quota, key, then, isShutOut }: PlannedQuota): Promise<void> => {
+    if (isShutOut) return void refused.add(quota)
+    const { seen } = await store.decide(quota, { key, cost: 0, limits: then })
+    if (!fits(seen, 1, then)) refused.add(quota)
+  }
+  // The store answers for the next ones while these are read.
+  let before: Promise<unknown> = Promise.resolve()
+  for (let start = 0; start < quotas.length; start += batchSize) {
+    const asked = ask(quotas.slice(start, start + batchSize))
+    await before
+    before = asked
+  }
+  await before
+  return refused
 }
 
 function viewOf(plan: Plan | 'variable' | undefined): LimitsView | null {

@@ -5,12 +5,13 @@ import { announcer } from '../../front/config/deprecations.ts'
 import type { Key } from '../../front/keys/key.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import { stateOf } from '../../front/keys/view.ts'
-import { dayMs } from '../../../shared/windows.ts'
+import { dayMs, hourMs, minuteMs } from '../../../shared/windows.ts'
 import { deprecatedCalls } from '../../front/counts/deprecated-calls.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { soonMs } from '../../../shared/tls/ends.ts'
 import type { CertificateEnd } from '../../front/certificates.ts'
 import { noticedKey, noticeOf, type NewNotice } from '../../front/records/notice.ts'
+import type { Outbox } from './outbox.ts'
 
 /** The days before the end of a key, before a sunset, and before the end of a certificate, on which they are told; the nearest first. */
 const expiryDays = [1, 7]
@@ -23,14 +24,78 @@ const recentDays = 30
 /** Keys that are looked at in one turn of the loop. */
 const keysAtOnce = 200
 
-export type NearEndsOptions = Readonly<{
+/** The time between two walks. */
+const everyMs = hourMs
+
+/** The time from the start to the first walk. */
+const firstMs = minuteMs
+
+type WalksOptions = Readonly<{
+  stores: NearEndsOptions['stores']
+  /** The configuration in force. */
+  config: () => Config
+  outbox: Outbox
+  clock: Clock
+}>
+
+/** Walks through all keys and sunsets once an hour, and adds the notices of those whose end is near. */
+export class HourlyScan {
+  readonly #options: WalksOptions
+  #nextAtMs: number
+  #walking: Promise<void> | undefined
+  /** The notices of sunsets that were added: counting their callers takes long. */
+  readonly #sunsets = new Set<string>()
+
+  constructor(options: WalksOptions) {
+    this.#options = options
+    this.#nextAtMs = options.clock() + firstMs
+  }
+
+  /** Begins a walk if it is time for one. */
+  beginIfDue(): void {
+    const nowMs = this.#options.clock()
+    if (nowMs < this.#nextAtMs) return
+    this.#nextAtMs = nowMs + everyMs
+    void this.walk()
+  }
+
+  /** Walks now; what fails is tried again at the next walk. */
+  walk(): Promise<void> {
+    return (this.#walking ??= this.#walk()
+      .catch(() => undefined)
+      .finally(() => (this.#walking = undefined)))
+  }
+
+  /** Resolves once no walk is under way. */
+  async ended(): Promise<void> {
+    await this.#walking
+  }
+
+  async #walk(): Promise<void> {
+    const { stores, config, outbox, clock } = this.#options
+    if (outbox.wants('operation.sunset_near')) {
+      const walked = { stores, config: config(), clock }
+      for (const notice of await nearSunsets(walked, (id) => this.#sunsets.has(id))) {
+        await outbox.addNow(notice)
+        this.#sunsets.add(notice.id)
+      }
+    }
+    if (!outbox.wants('key.expiring')) return
+    for await (const notice of expiringKeys({ stores, clock })) {
+      await outbox.addNow(notice)
+      await breathe()
+    }
+  }
+}
+
+type NearEndsOptions = Readonly<{
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>
   config: Config
   clock: Clock
 }>
 
 /** The notices of keys that end soon. */
-export async function* expiringKeys({
+async function* expiringKeys({
   stores,
   clock,
 }: Omit<NearEndsOptions, 'config'>): AsyncGenerator<NewNotice, void> {
@@ -74,7 +139,7 @@ export function endingCertificate(
 }
 
 /** The notices of operations that end soon, with the number of keys that still call. */
-export async function nearSunsets(
+async function nearSunsets(
   { stores, config, clock }: NearEndsOptions,
   isTold: (id: string) => boolean,
 ): Promise<readonly NewNotice[]> {

@@ -17,8 +17,7 @@ import { Outbox } from './outbox.ts'
 import type { DeliveryResult } from './send.ts'
 import type { NotedTurn, NoticeStore } from '../../front/records/notice-store.ts'
 import { TargetNews } from './targets.ts'
-import { HourlyScan } from './hourly-scan.ts'
-import { endingCertificate } from './ends-soon.ts'
+import { endingCertificate, HourlyScan } from './ends-soon.ts'
 import type { CertificateEnd } from '../../front/certificates.ts'
 
 /** The time between two looks for what is due. */

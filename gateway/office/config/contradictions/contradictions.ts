@@ -7,7 +7,6 @@ import type { ConfigDocument } from '../document.ts'
 import type { Mistake, Path } from '../mistake.ts'
 import * as addresses from './addresses.ts'
 import * as certificates from './certificates.ts'
-import { answerCostRemarks } from './costs.ts'
 import { decideRemarks } from './decide.ts'
 import { deprecationRemarks } from './deprecations.ts'
 import { entriesIn } from './entries.ts'
@@ -48,7 +47,7 @@ const checks: readonly Check[] = [
   certificates.certificateRemarks,
   portalRemarks,
   limits.costRemarks,
-  answerCostRemarks,
+  limits.answerCostRemarks,
   upstreams.swapRemarks,
   upstreams.cookieRemarks,
   upstreams.headerRemarks,
