@@ -9,6 +9,7 @@ import { answerForRefusals } from './explain/refusals-of.ts'
 import { differenceReporter } from './fleet/differences.ts'
 import { LedgerKeeper } from './ledger/keeper.ts'
 import { closeDueDays } from './ledger/ledger.ts'
+import { KeptDays } from './live/kept-days.ts'
 import { targetFigures } from './live/targets.ts'
 import { noterFor } from '../front/records/audit.ts'
 import { UnusedCallers } from './unused-callers.ts'
@@ -71,6 +72,13 @@ export function openOffice(front: Front, options: OfficeOptions) {
   closers.add(answerForRefusals(stores.questions, refusals))
   const ledger = ledgerKeeper(front, options)
   closers.add(() => ledger.stop())
+  const days = new KeptDays({
+    documents: stores.documents,
+    id: member().id,
+    sums: front.liveCounts.sums,
+    lastRefusal: () => front.recentRefusals.number,
+  })
+  closers.add(() => days.close())
   /** The latest sums of the whole fleet. */
   const live = new Watching({
     counts: front.liveCounts,
@@ -80,6 +88,7 @@ export function openOffice(front: Front, options: OfficeOptions) {
     targets,
     questions: stores.questions,
     fleet: stores.fleet,
+    days,
     failed: (err) => log.error({ err }, 'live figures can’t be put together; they are tried again'),
   })
   closers.add(() => live.close())

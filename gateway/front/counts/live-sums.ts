@@ -101,6 +101,11 @@ export class LiveSums {
     return this.#closed
   }
 
+  /** Closes the present second as well, once no requests are counted any more. */
+  end(): void {
+    this.#closeSecond()
+  }
+
   /** Rows of the seconds after `number` that are over and had requests: each begins with its number. */
   secondsAfter(number: number): number[][] {
     const last = this.close()

@@ -49,7 +49,7 @@ export type Snapshot = Readonly<{
   range: Readonly<{
     name: LiveRange
     step: number
-    /** The time since which all gateways that tell have counted: before it, the figures of some are missing. */
+    /** The time since which no gateway’s figures are missing. */
     since: string
     sums: SumsView
     rows: readonly LiveRow[]

@@ -1,3 +1,4 @@
+import { completeSinceMs, minutesOf, type KeptDay } from './kept-days.ts'
 import { presentOf, ranges, type LiveRange, type LiveRow, type Snapshot } from './snapshot.ts'
 import { numbersOfRow, SumRows, sumsView, type SumsView } from '../../front/counts/sum-rows.ts'
 import {
@@ -15,7 +16,7 @@ const silentRounds = 60
 const lastSeconds = 120
 
 /** One gateway in a view: how far its answers have come, and the difference of its seconds to ours. */
-type Gateway = { known: Known; shift: number; figures: Figures; round: number }
+type Gateway = { known: Known; shift: number; figures?: Figures; round: number }
 
 /** The place up to which a watcher has seen a view. */
 export type Mark = Readonly<{ round: number; refusals: number; listed: number }>
@@ -30,6 +31,8 @@ export class LiveView {
   readonly #changed: Uint32Array
   /** The latest refusals, and how many there were: those that are here, and all. */
   #refusals: readonly LatestRefusal[] = []
+  /** The kept days of gateways that have ended, once they were read. */
+  #days: readonly KeptDay[] | undefined
   #listed = 0
   #counted = 0
   #round = 0
@@ -85,11 +88,25 @@ export class LiveView {
     this.#refusals = [...this.#refusals, ...latest].slice(-mostRefusals)
   }
 
+  /** Takes the kept days of gateways that haven’t answered; one that does later goes on from its own. */
+  takeDays(days: readonly KeptDay[]): void {
+    this.#days = days
+    for (const day of days) {
+      for (const row of minutesOf(day)) this.#addRow(row[0] ?? 0, row)
+      const known = { second: day.second, refusal: day.refusal }
+      this.#gateways.set(day.id, { known, shift: 0, round: this.#round })
+    }
+  }
+
   /** The figures as they are; with a mark, only rows and refusals that came after it. Without `hasRange` it has no rows. */
   snapshot(nowMs: number, since: Mark | undefined, hasRange = true): Snapshot {
-    const present = [...this.#gateways.values()].filter(({ round }) => round === this.#round)
+    const present = [...this.#gateways.values()].flatMap(({ round, figures, shift }) =>
+      figures && round === this.#round ? { figures, shift } : [],
+    )
     const figures = present.map(({ figures }) => figures)
     const begins = present.map(({ figures: { sinceMs }, shift }) => sinceMs + shift * 1_000)
+    const days = this.#days?.filter(({ id }) => !this.#gateways.get(id)?.figures)
+    const sinceMs = days ? completeSinceMs(begins, days) : Math.max(0, ...begins)
     const second = Math.floor(nowMs / 1_000)
     const refusals = this.#refusalsSince(since)
     return {
@@ -105,7 +122,7 @@ export class LiveView {
       refusalsLeftOut: since ? this.#counted - since.refusals - refusals.length : 0,
       range: hasRange
         ? {
-            since: new Date(Math.max(0, ...begins)).toISOString(),
+            since: new Date(Math.min(sinceMs, nowMs)).toISOString(),
             ...this.#rangeSince(second, since?.round ?? 0),
           }
         : null,

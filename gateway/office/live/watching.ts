@@ -10,6 +10,7 @@ import {
   type ReadFigures,
   type FiguresOptions,
 } from './figures.ts'
+import type { KeptDays } from './kept-days.ts'
 import { LiveView, type Mark } from './view.ts'
 
 /** The seconds behind a snapshot without rows, and one more. */
@@ -22,6 +23,7 @@ export type WatchingOptions = FiguresOptions &
   Readonly<{
     questions: FleetQuestions
     fleet: Pick<FleetStore, 'size'>
+    days: Pick<KeptDays, 'without'>
     /** Called with the first of several faults in a row. Rounds go on. */
     failed: (error: unknown) => void
   }>
@@ -114,7 +116,13 @@ export class Watching {
       const own = this.#read(question)
       byId.set(id, { ...own, isReachable: own.isReachable && hasStore })
     }
+    // Without the store, the figures begin with the gateways that answer.
+    const days =
+      question.minutes && !view.isBegun
+        ? await this.#options.days.without(byId).catch(() => undefined)
+        : undefined
     view.take([...byId.values()], expected, this.#nowMs())
+    if (days) view.takeDays(days)
   }
 }
 

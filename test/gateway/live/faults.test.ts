@@ -19,7 +19,7 @@ t.test('a fault in a round of live figures ends neither the rounds nor the proce
       return self.memberOf('a store')
     },
     ...{ isReachable: () => true, targets: () => [] },
-    ...{ questions: ownQuestions(), fleet: fleetOfOne() },
+    ...{ questions: ownQuestions(), fleet: fleetOfOne(), days: { without: async () => [] } },
     failed: (error) => void told.push(error),
   })
   t.teardown(() => watching.close())
