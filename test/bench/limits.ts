@@ -3,7 +3,7 @@ import { RateLimiterRedis, RateLimiterUnion } from 'rate-limiter-flexible'
 import type { Asker } from '../../gateway/front/limits/cached-refusals.ts'
 import { Quotas } from '../../gateway/front/limits/quotas.ts'
 import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
+import { embeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
 import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import { until } from '../support/until.ts'
@@ -35,7 +35,7 @@ export function benchLimits(
   return withRedis(async ({ url, pid, client, folder }) => {
     const connection = connect({ url }, { timeoutMs: 5_000 })
     await until(() => connection.status === 'ready')
-    const embedded = new EmbeddedQuotas(openGatewayFile(join(folder, 'gateway.db')))
+    const embedded = embeddedQuotas(openGatewayFile(join(folder, 'gateway.db')))
     try {
       const library = (name: string, duration: number) =>
         new RateLimiterRedis({ storeClient: client, keyPrefix: name, points: 1e9, duration })

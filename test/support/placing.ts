@@ -1,6 +1,6 @@
 import { usedIn } from '../../gateway/front/limits/counters.ts'
 import { dayWindow } from '../../shared/windows.ts'
-import { EmbeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
+import { embeddedQuotas } from '../../gateway/front/stores/embedded/quota.ts'
 import { openGatewayFile } from '../../gateway/front/stores/embedded/database.ts'
 import { quotaFile } from '../../gateway/front/stores/embedded/quota-file.ts'
 
@@ -28,7 +28,7 @@ const turn = async (times = Infinity): Promise<void> => {
     await tick()
   }
 }
-const store = new EmbeddedQuotas(openGatewayFile(file))
+const store = embeddedQuotas(openGatewayFile(file))
 const write = intervals.find(([, ms]) => ms === 500)?.[0] ?? (() => undefined)
 const limits = { perMinute: Infinity, perDay: Infinity }
 const counts = new Map<string, number>()

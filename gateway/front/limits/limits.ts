@@ -1,3 +1,4 @@
+import { onceFor } from '../../../shared/once-for.ts'
 import {
   briefWindows,
   byLimit,
@@ -35,18 +36,12 @@ export function isLimited(limits: Limits, window: Window): boolean {
 /** A window with its limit. */
 export type LimitedWindow = Readonly<{ window: Window; limit: number }>
 
-const limitedByLimits = new WeakMap<Limits, readonly LimitedWindow[]>()
-
 /** The windows that have a limit, the longest first. Listed once: each decision goes through them twice. */
-export function limitedIn(limits: Limits): readonly LimitedWindow[] {
-  const listed = limitedByLimits.get(limits)
-  if (listed) return listed
-  const limited = longestFirst
+export const limitedIn = onceFor((limits: Limits): readonly LimitedWindow[] =>
+  longestFirst
     .map((window) => ({ window, limit: limitOf(limits, window) }))
-    .filter(({ limit }) => limit !== Infinity)
-  limitedByLimits.set(limits, limited)
-  return limited
-}
+    .filter(({ limit }) => limit !== Infinity),
+)
 
 /** Whether brief windows are limited, and so counted. */
 export function countsBrief(limits: Limits): boolean {

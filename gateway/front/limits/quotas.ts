@@ -15,7 +15,7 @@ import { countersByPart } from './parts.ts'
 import { takenPart } from './purse.ts'
 import type { Numbered } from './quota-state.ts'
 import type { CacheSlot, Decision } from './step.ts'
-import { OwnPlaces } from './own-places.ts'
+import { OwnPlaces, type OpenQuestion } from './own-places.ts'
 import { lookAtPlaces, partsWithPlaces, type LimitedPart } from './places.ts'
 
 /** The least number of quotas, and of refusals, that a gateway remembers beside a remote store. */
@@ -234,15 +234,10 @@ export class Quotas {
     slot?: CacheSlot,
     limited?: readonly LimitedPart[],
   ): Decision | Promise<Decision> {
-    const { id, quota } = asker
-    const { limits, included, prepaid, bans, least, countsBrief, parts } = terms
+    const { quota } = asker
     const question = limited && this.#places.begin(quota, limited)
-    const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
     try {
-      const ask = {
-        ...{ key: id, cost, least, limits, included, prepaid, parts, countsBrief, bans },
-        ...{ slot, place },
-      }
+      const ask = { ...askOf(asker, terms, cost, question), slot }
       const decision = this.#store.decide(quota, ask)
       if (!this.isReachable) this.#setFailing('decision', undefined)
       if (!question) return decision
@@ -272,20 +267,15 @@ export class Quotas {
     cost: number,
     limited?: readonly LimitedPart[],
   ): Promise<Decision> {
-    const { id, quota } = asker
+    const { quota } = asker
     const question = limited && this.#places.begin(quota, limited)
-    const place = question?.ask ?? (terms.hasPlaces ? lookAtPlaces : undefined)
-    const { limits, included, prepaid, bans, least, countsBrief, parts } = terms
     const seen = this.#seen.get(quota)
     const usage = this.#offline.usageOf(quota)
     const owed = usage?.nextReport()
     const askedAtTicks = this.#ticks()
     try {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
-      const ask = {
-        ...{ key: id, cost, least, limits, included, prepaid, parts, countsBrief, bans },
-        ...{ seen, atMs, owed, place },
-      }
+      const ask = { ...askOf(asker, terms, cost, question), seen, atMs, owed }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks
@@ -343,4 +333,15 @@ export class Quotas {
     else this.#failing.delete(what)
     if (this.isReachable !== wasReachable) this.#trouble?.(error)
   }
+}
+
+/** A question to the store; with the places of one that takes some. */
+function askOf(
+  { id }: Asker,
+  { limits, included, prepaid, bans, least, countsBrief, parts, hasPlaces }: DecisiveTerms,
+  cost: number,
+  question: OpenQuestion | undefined,
+) {
+  const place = question?.ask ?? (hasPlaces ? lookAtPlaces : undefined)
+  return { key: id, cost, least, limits, included, prepaid, parts, countsBrief, bans, place }
 }

@@ -7,7 +7,8 @@ import { decisiveWindow, endOfWait, secondsToWait, type Standing } from './heade
 import type { Part } from './parts.ts'
 import type { BanRules } from './conduct.ts'
 import { limitOf } from './limits.ts'
-import { neededBy } from './step.ts'
+import { crowded } from './places.ts'
+import { neededBy, type Decision } from './step.ts'
 import type { Window } from '../../../shared/windows.ts'
 
 type Code = 'rate_limit_exceeded' | 'key_banned' | 'too_many_failed_attempts'
@@ -91,4 +92,30 @@ function strikeWarning(strikes: number, bans: BanRules | undefined, isDear: bool
   if (!bans || strikes === 0) return ''
   const fewer = isDear ? ', of requests that cost more fewer' : ''
   return ` Requests before then are strikes, ${bans.strikes} of which ban your key${fewer}; it has ${strikes}.`
+}
+
+/** The seconds after which a place may be free: of streams and WebSockets later. */
+const soonS = 1
+const laterS = 5
+
+/** A 429 of a caller that has as many requests under way as it may. */
+export function crowdedRefusal({
+  places,
+  underWay,
+}: Pick<Decision, 'places' | 'underWay'>): Refusal {
+  const { part, limit = 0 } = crowded(places) ?? {}
+  const many = withCommas(limit)
+  const sentence =
+    limit === 1
+      ? `1 of 1 requests${whose(part)} is under way. Wait until it is answered.`
+      : `${many} of ${many} requests${whose(part)} are under way. Wait until one of them is answered.`
+  return new Refusal('too_many_at_once', sentence, {
+    'retry-after': String(underWay?.allLast ? laterS : soonS),
+    'cache-control': 'no-store',
+  }).because('at_once', holderOf(part))
+}
+
+function whose(part: Part | undefined): string {
+  if (!part) return ''
+  return part.operation === undefined ? ' of this key' : ` of "${part.operation}"`
 }

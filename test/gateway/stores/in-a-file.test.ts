@@ -12,7 +12,7 @@ import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { noticesOn } from '../../../gateway/front/records/notices-on.ts'
 import { embeddedDocuments } from '../../../gateway/front/stores/embedded/documents.ts'
 import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
-import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
+import { embeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { openStores } from '../../../gateway/front/stores/open.ts'
 import { auditStoreContract } from '../../contracts/audit.ts'
 import { fleetStoreContract } from '../../contracts/fleet.ts'
@@ -47,7 +47,7 @@ keyStoreContract(t, name, async (t) => {
 quotaStoreContract(t, 'embedded, in memory and a SQLite file', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   let now = 0
-  const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+  const open = () => embeddedQuotas(openGatewayFile(file), { clock: () => now })
   let store = open()
   const reopen = async () => {
     await store.close()

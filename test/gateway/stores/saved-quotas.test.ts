@@ -9,7 +9,7 @@ import { newQuota } from '../../../gateway/front/limits/quota-state.ts'
 import { dayMs, hourMs, minuteMs } from '../../../shared/windows.ts'
 import { CachedQuotas } from '../../../gateway/front/stores/embedded/cached-quotas.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
-import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
+import { embeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { json } from '../../support/http.ts'
 import { startProcess } from '../../support/process.ts'
 import { until } from '../../support/until.ts'
@@ -18,14 +18,14 @@ import { folderOf } from '../../support/folder.ts'
 t.test('embedded, a stop amid a saving of many counters leaves none behind', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 1_000, perDay: 1_000 }
-  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const store = embeddedQuotas(openGatewayFile(file))
   const quotas = Array.from({ length: 5_000 }, (_, i) => `q${i}`)
   for (const quota of quotas) store.decide(quota, { key: 'k', cost: 1, limits })
   // A reset saves, in the background, and the stop comes in the midst of it.
   const reset = store.reset('q1')
   await store.close()
   await reset
-  const again = new EmbeddedQuotas(openGatewayFile(file))
+  const again = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
   const used = quotas.map(
     (quota) => withUsed(again.decide(quota, { key: 'k', cost: 0, limits })).dayUsed,
@@ -40,7 +40,7 @@ t.test('embedded, a stop amid a saving of many counters leaves none behind', asy
 t.test('embedded, a damaged row is a quota that begins anew, and hurts no other', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
-  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const store = embeddedQuotas(openGatewayFile(file))
   for (const quota of ['good', 'bad', 'worse']) store.decide(quota, { key: 'k', cost: 3, limits })
   await store.close()
   const database = openGatewayFile(file)
@@ -49,7 +49,7 @@ t.test('embedded, a damaged row is a quota that begins anew, and hurts no other'
     .prepare(`UPDATE quotas SET state = '{"day":"x","conducts":[]}' WHERE quota = 'worse'`)
     .run()
   database.close()
-  const again = new EmbeddedQuotas(openGatewayFile(file))
+  const again = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
   const used = (quota: string) =>
     withUsed(again.decide(quota, { key: 'k', cost: 0, limits })).dayUsed
@@ -61,14 +61,14 @@ t.test('embedded, a damaged row is a quota that begins anew, and hurts no other'
 t.test('embedded, a stop waits for who has the file locked', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
-  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const store = embeddedQuotas(openGatewayFile(file))
   const other = openGatewayFile(file)
   other.exec('BEGIN IMMEDIATE')
   store.decide('q', { key: 'k', cost: 3, limits })
   setTimeout(() => other.exec('ROLLBACK'), 300)
   await store.close()
   other.close()
-  const again = new EmbeddedQuotas(openGatewayFile(file))
+  const again = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => again.close())
   t.equal(withUsed(again.decide('q', { key: 'k', cost: 0, limits })).dayUsed, 3)
 })
@@ -110,21 +110,21 @@ t.test('embedded, thousands of quotas come through a stop and a crash', async (t
   const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
   const names = Array.from({ length: 2_003 }, (_, i) => `key:${i}`)
-  const ask = (store: EmbeddedQuotas, cost: number) =>
+  const ask = (store: ReturnType<typeof embeddedQuotas>, cost: number) =>
     names.map((name) => withUsed(store.decide(name, { key: name, cost, limits })).dayUsed)
-  const first = new EmbeddedQuotas(openGatewayFile(file))
+  const first = embeddedQuotas(openGatewayFile(file))
   ask(first, 1)
   await first.close()
   const database = openGatewayFile(file)
   t.equal(database.prepare('SELECT count(*) FROM quotas').pluck().get(), 2_003, 'all in place')
   t.equal(database.prepare('SELECT count(*) FROM journal').pluck().get(), 0, 'and none in between')
-  const second = new EmbeddedQuotas(openGatewayFile(file))
+  const second = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => second.close())
   ask(second, 1)
   await until(() => database.prepare('SELECT count(*) FROM journal').pluck().get() === 9)
   database.close()
   // The running one counts as killed: counters that it hasn't written are lost.
-  const third = new EmbeddedQuotas(openGatewayFile(file))
+  const third = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => third.close())
   t.ok(ask(third, 0).every((used) => used === 2))
 })
@@ -140,7 +140,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
   const file = join(folderOf(t), 'gateway.db')
   const now = Date.UTC(2026, 5, 15, 12)
   const open = () => {
-    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    const store = embeddedQuotas(openGatewayFile(file), { clock: () => now })
     t.teardown(() => store.close())
     return store
   }
@@ -166,7 +166,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
 
   // The ones that still run are as good as dead: this one has the journal alone.
   const again = open()
-  const used = (store: EmbeddedQuotas, quota: string) =>
+  const used = (store: ReturnType<typeof embeddedQuotas>, quota: string) =>
     withUsed(store.decide(quota, { key: 'k', cost: 0, limits })).minuteUsed
   t.equal(used(again, 'key:VICTIM'), 0)
   t.strictSame(
@@ -182,7 +182,7 @@ t.test('embedded, after a crash a name in the journal is a name and nothing else
 t.test('who only looks leaves no quota behind', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   const limits = { perMinute: 10, perDay: 10 }
-  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const store = embeddedQuotas(openGatewayFile(file))
   store.decide('nobody', { key: 'nobody', cost: 0, limits })
   store.decide('q', { key: 'q', cost: 1, limits })
   await store.close()
@@ -205,7 +205,7 @@ t.test('embedded, bans among very many quotas are found bit by bit', async (t) =
     }
   })()
   database.close()
-  const store = new EmbeddedQuotas(openGatewayFile(file))
+  const store = embeddedQuotas(openGatewayFile(file))
   t.teardown(() => store.close())
   let turns = 0
   const timer = setInterval(() => undefined, 1_000)
@@ -230,11 +230,11 @@ t.test(
     const file = join(folderOf(t), 'gateway.db')
     let now = Date.UTC(2026, 5, 15, 23)
     const options = { clock: () => now }
-    const line = new EmbeddedQuotas(openGatewayFile(file), { ...options, forCommandLine: true })
+    const line = embeddedQuotas(openGatewayFile(file), { ...options, forCommandLine: true })
     await line.grant('q', { perHour: 1, perDay: 2, perMonth: 3, by: 'a' })
     await line.close()
     now += 5 * hourMs
-    const gateway = new EmbeddedQuotas(openGatewayFile(file), options)
+    const gateway = embeddedQuotas(openGatewayFile(file), options)
     t.teardown(() => gateway.close())
     const limits = { perMinute: 1, perDay: 1 }
     const { granted } = gateway.decide('q', { key: 'k', cost: 0, limits })
@@ -247,7 +247,7 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
   const start = Date.UTC(2026, 5, 15, 12)
   let now = start
   const open = () => {
-    const store = new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+    const store = embeddedQuotas(openGatewayFile(file), { clock: () => now })
     t.teardown(() => store.close())
     return store
   }
@@ -258,7 +258,8 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
   killed.adjust('q', unanswered(2), { counters: seen })
   await killed.flush()
   // The running one counts as killed.
-  const look = (store: EmbeddedQuotas) => withUsed(store.decide('q', { key: 'k', cost: 0, limits }))
+  const look = (store: ReturnType<typeof embeddedQuotas>) =>
+    withUsed(store.decide('q', { key: 'k', cost: 0, limits }))
   t.match(look(open()), {
     ...{ secondUsed: 5, minuteUsed: 5, hourUsed: 3, dayUsed: 3, monthUsed: 3 },
   })
@@ -273,7 +274,7 @@ t.test('embedded, an hour and a month come through a crash as the day does', asy
 t.test('embedded, the day on which a quota’s months begin outlasts idle months', async (t) => {
   const file = join(folderOf(t), 'gateway.db')
   let now = Date.UTC(2026, 5, 20)
-  const open = () => new EmbeddedQuotas(openGatewayFile(file), { clock: () => now })
+  const open = () => embeddedQuotas(openGatewayFile(file), { clock: () => now })
   const limits = { perMinute: 10, perDay: 10, perMonth: 10 }
   const first = open()
   await first.setMonthFrom('key:moved', 15)

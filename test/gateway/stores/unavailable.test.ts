@@ -7,7 +7,7 @@ import { openGatewayFile } from '../../../gateway/front/stores/embedded/database
 import { auditOn } from '../../../gateway/front/records/audit-list.ts'
 import { embeddedLists } from '../../../gateway/front/stores/embedded/lists.ts'
 import { embeddedKeys } from '../../../gateway/front/stores/embedded/keys.ts'
-import { EmbeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
+import { embeddedQuotas } from '../../../gateway/front/stores/embedded/quota.ts'
 import { embeddedCounts } from '../../../gateway/front/stores/embedded/counts.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { StoreDamaged, StoreUnavailable } from '../../../shared/store-errors.ts'
@@ -139,7 +139,7 @@ t.test('each store in a file says itself that it can’t be asked', async (t) =>
     // Only without a WAL can another program keep readers out.
     database.pragma('journal_mode = DELETE')
     database.pragma('busy_timeout = 0')
-    const quota = new EmbeddedQuotas(database)
+    const quota = embeddedQuotas(database)
     t.teardown(() => quota.close())
     const keys = embeddedKeys(database)
     return {

@@ -1,7 +1,7 @@
 import { openSqlite, type Database } from '../../../../shared/sqlite.ts'
 import { countSpaces, gatewayLists } from '../records.ts'
 import { tableOf } from './count-table.ts'
-import { listTable } from './list-table.ts'
+import type { List } from '../../shelves/lists.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
@@ -130,3 +130,19 @@ export function openGatewayFile(file: string): Database {
     throw new Error(`the database ${file} can't be used: ${why}`, { cause: error })
   }
 }
+
+/** The table of a list: a row an entry, in their order. */
+export function listTable({ name }: List): string {
+  return `CREATE TABLE IF NOT EXISTS list_${name} (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    atMs INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS list_${name}_by_key ON list_${name} (key, seq);`
+}
+
+/** For a `WHERE`: the key doesn't belong to an unfinished import. */
+export const isThere = `coalesce(
+  (SELECT lastVersion FROM pending WHERE firstVersion <= keys.version
+   ORDER BY firstVersion DESC LIMIT 1), 0) < keys.version`

@@ -4,8 +4,7 @@ import type { Key } from '../../keys/key.ts'
 import { fits, idIn, lineOf } from '../../keys/line.ts'
 import { lineOfRecord, oneAtATime, type FoundLine, type KeyIndex } from '../key-index.ts'
 import { answerOf } from './answer.ts'
-import { othersWrite, withoutSync } from './database.ts'
-import { isThere } from './is-there.ts'
+import { isThere, othersWrite, withoutSync } from './database.ts'
 
 /** Lines that are read in one turn of the loop: half a millisecond. */
 const linesAtOnce = 1_000

@@ -1,3 +1,4 @@
+import { isThere } from './database.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
@@ -8,7 +9,6 @@ import type { Keys, Named } from '../../keys/store.ts'
 import { lineOfRecord, pageBy, type IndexedKeys } from '../key-index.ts'
 import { Clash, keyAdder, versionsIn } from './add-keys.ts'
 import { answerOf, promiseOf, unavailable } from './answer.ts'
-import { isThere } from './is-there.ts'
 import { linesIn } from './key-index.ts'
 import { watchKeys, type FileWatch } from './watch-keys.ts'
 

@@ -5,8 +5,7 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import type { Entry, List, Lists } from '../../shelves/lists.ts'
 import { gatewayLists } from '../records.ts'
 import { answerOf, promiseOf } from './answer.ts'
-import { withoutSync } from './database.ts'
-import { listTable } from './list-table.ts'
+import { listTable, withoutSync } from './database.ts'
 import { oldestRows } from './old-rows.ts'
 
 /** Entries that are read in one turn of the loop, and in the first one: most ask for the latest few. */

@@ -11,7 +11,7 @@ import { embeddedKeys } from './keys.ts'
 import { lastUseRows } from './last-uses.ts'
 import { embeddedLists } from './lists.ts'
 import { newFile } from './new-file.ts'
-import { EmbeddedQuotas } from './quota.ts'
+import { embeddedQuotas } from './quota.ts'
 import { quotaFile } from './quota-file.ts'
 import { embeddedCounts } from './counts.ts'
 
@@ -90,7 +90,7 @@ async function opening(path: string, clock: Clock): Promise<WrittenStore> {
 /** Moves the journal that an ended gateway left into the table, and claims the file. */
 async function claimTidy(file: string, clock: Clock): Promise<Database> {
   claimIn(file).close()
-  await new EmbeddedQuotas(openGatewayFile(file), { clock }).close()
+  await embeddedQuotas(openGatewayFile(file), { clock }).close()
   return claimIn(file)
 }
 

@@ -12,7 +12,7 @@ import { embeddedKeys } from './keys.ts'
 import { embeddedLastUses } from './last-uses.ts'
 import { embeddedLists } from './lists.ts'
 import { embeddedRefusals } from './refusals.ts'
-import { EmbeddedQuotas } from './quota.ts'
+import { embeddedQuotas } from './quota.ts'
 
 /** Opens the stores in the gateway's own file. */
 export function openInFile({ file }: StoreSettings, options: OpenOptions): Stores {
@@ -22,7 +22,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.
   if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.
-  const quota = new EmbeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
+  const quota = embeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
   const ready = (): Promise<void> => Promise.resolve()
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)

@@ -8,7 +8,7 @@ import type { Parts } from '../../limits/parts.ts'
 import { purseFrom, purseText } from '../../limits/purse.ts'
 import { keepUntil } from '../keep-until.ts'
 import { oldestRows, oldRows } from './old-rows.ts'
-import { topUpsIn, type TopUpsOfFile } from './top-ups.ts'
+import { topUpsIn } from './top-ups.ts'
 
 /** How long an operator's command is kept for a gateway that isn't running. */
 const commandMs = 7 * dayMs
@@ -26,11 +26,11 @@ export type OperatorCommand = {
   untilMs: number
 }
 
-export type Entry = readonly [quota: string, state: QuotaState]
+type Entry = readonly [quota: string, state: QuotaState]
 type Counted = Readonly<QuotaState & { quota: string }>
 
 /** A row of the table of quotas. */
-export type QuotaRow = Readonly<{ quota: string; keepUntilMs: number; state: string }>
+type QuotaRow = Readonly<{ quota: string; keepUntilMs: number; state: string }>
 
 /** Rows of the table per read: 3 ms, which callers don't notice. */
 const pageSize = 2_000
@@ -41,50 +41,33 @@ const pageSize = 2_000
  * Counters are first appended to a journal, and later moved to the table. Of 10,000 counters in random
  * order, 250 at a time, one takes 6.4 µs of CPU time into the table, and 0.6 µs into the journal.
  */
-export type QuotaFile = TopUpsOfFile &
-  Readonly<{
-    /** A quota by the table; `undefined` if the table doesn't have it. */
-    read: (quota: string) => QuotaState | undefined
-    /** The next rows of the table after a name, in the order of names. */
-    page: (after: string) => QuotaRow[]
-    /**
-     * The quotas with strikes or bans among the next rows of the table after a name, and the last name of those
-     * rows; `end` is `undefined` at the end of the table. Other quotas, which are nearly all, aren't parsed.
-     */
-    conducts: (after: string) => Readonly<{ entries: Entry[]; end: string | undefined }>
-    /** The latest entry of each quota in the journal. */
-    journal: () => Map<string, QuotaState>
-    /** Appends counters to the journal and, if given, notes the last command that all counters reflect; one step. */
-    append: (counted: readonly Counted[], appliedSeq: number | undefined) => void
-    /** The number of the journal's last entry. */
-    lastEntry: () => number
-    /** Writes counters to the table. */
-    moveToTable: (counted: readonly Counted[]) => void
-    /** Deletes journal entries that are in the table, and some quotas and commands that no longer matter; tells whether there may be more. */
-    forget: (upToEntry: number, nowMs: number) => boolean
-    /** The number of the last command that the counters in the file reflect. */
-    appliedSeq: () => number
-    commandsSince: (seq: number) => OperatorCommand[]
-    enqueue: (command: Omit<OperatorCommand, 'seq' | 'atMs'>, nowMs: number) => void
-    /** A number that changes with each write of another process. */
-    version: () => unknown
-  }>
+export type QuotaFile = ReturnType<typeof quotaFile>
 
-export function quotaFile(database: Database): QuotaFile {
+export function quotaFile(database: Database) {
   const reads = readsOf(database)
   const { append, moveToTable, forget, enqueue } = writesOf(database)
   const topUps = topUpsIn(database, (quota, { id, points }, atMs) =>
     enqueue({ what: 'top-up', quota, key: id, untilMs: points, atMs }),
   )
   return {
-    read: (quota) => stateFrom(reads.one.get(quota) ?? ''),
-    page: (after) => reads.page.all(after),
-    conducts: (after) => {
+    /** A quota by the table; `undefined` if the table doesn't have it. */
+    read: (quota: string) => stateFrom(reads.one.get(quota) ?? ''),
+
+    /** The next rows of the table after a name, in the order of names. */
+    page: (after: string) => reads.page.all(after),
+
+    /**
+     * The quotas with strikes or bans among the next rows of the table after a name, and the last name of those
+     * rows; `end` is `undefined` at the end of the table. Other quotas, which are nearly all, aren't parsed.
+     */
+    conducts(after: string) {
       const end = reads.endOfPage.get(after)
       const rows =
         end === undefined ? reads.withConductsFrom.all(after) : reads.withConductsTo.all(after, end)
       return { entries: rows.flatMap(([quota, text]) => entryFrom(quota, text)), end }
     },
+
+    /** The latest entry of each quota in the journal. */
     journal: () =>
       new Map(
         reads.journal.all().flatMap((states) =>
@@ -94,17 +77,30 @@ export function quotaFile(database: Database): QuotaFile {
           }),
         ),
       ),
-    append: (counted, appliedSeq) => {
+
+    /** Appends counters to the journal and, if given, notes the last command that all counters reflect; one step. */
+    append(counted: readonly Counted[], appliedSeq: number | undefined) {
       const lines = counted.map((state) => `${nameInJournal(state.quota)}\t${textOf(state)}`)
       append.immediate(lines.join('\n'), appliedSeq)
     },
+
+    /** The number of the journal's last entry. */
     lastEntry: () => reads.last.get() ?? 0,
-    moveToTable: (counted) => void moveToTable.immediate(counted),
-    forget: (upToEntry, nowMs) => forget.immediate(upToEntry, nowMs),
+
+    /** Writes counters to the table. */
+    moveToTable: (counted: readonly Counted[]) => void moveToTable.immediate(counted),
+
+    /** Deletes journal entries that are in the table, and some quotas and commands that no longer matter; tells whether there may be more. */
+    forget: (upToEntry: number, nowMs: number) => forget.immediate(upToEntry, nowMs),
+
+    /** The number of the last command that the counters in the file reflect. */
     appliedSeq: () => reads.done.get() ?? 0,
-    commandsSince: (seq) => reads.since.all(seq),
-    enqueue: (command, nowMs) => enqueue({ ...command, atMs: nowMs }),
+    commandsSince: (seq: number) => reads.since.all(seq),
+    enqueue: (command: Omit<OperatorCommand, 'seq' | 'atMs'>, nowMs: number) =>
+      enqueue({ ...command, atMs: nowMs }),
     ...topUps,
+
+    /** A number that changes with each write of another process. */
     version: () => reads.version.get(),
   }
 }

@@ -2,19 +2,11 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import { outcomeOf, withTopUp, type NewTopUp, type TopUpOutcome } from '../../limits/top-ups.ts'
 import { withSync } from './database.ts'
 
-export type TopUpsOfFile = Readonly<{
-  /** Does a top-up and enqueues its command, in one step that is on the disk then. `left`: the bought points before it. */
-  topUp: (quota: string, topUp: NewTopUp, left: number, nowMs: number) => TopUpOutcome
-  /** The top-ups of a quota by line. */
-  topUps: (quota: string) => string
-  putTopUps: (quota: string, lines: string) => void
-}>
-
 /** The top-ups of quotas: a table says which were made, so that one that is sent again isn't made again. */
 export function topUpsIn(
   database: Database,
   enqueue: (quota: string, topUp: NewTopUp, nowMs: number) => void,
-): TopUpsOfFile {
+) {
   const read = database.prepare<string, string>('SELECT lines FROM topUps WHERE quota = ?').pluck()
   const put = database.prepare('INSERT OR REPLACE INTO topUps VALUES (?, ?)')
   const topUps = (quota: string): string => read.get(quota) ?? ''
@@ -29,8 +21,11 @@ export function topUpsIn(
     },
   )
   return {
+    /** The top-ups of a quota by line. */
     topUps,
-    topUp: (...given) => withSync(database, () => make.immediate(...given)),
-    putTopUps: (quota, lines) => void put.run(quota, lines),
+    /** Does a top-up and enqueues its command, in one step that is on the disk then. `left`: the bought points before it. */
+    topUp: (...given: Parameters<typeof make>) =>
+      withSync(database, () => make.immediate(...given)),
+    putTopUps: (quota: string, lines: string) => void put.run(quota, lines),
   }
 }

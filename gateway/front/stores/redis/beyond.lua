@@ -34,11 +34,17 @@ local function laterBeyond(counters, counted, points, limits, before, past)
   return beyond
 end
 
+-- Notes points beyond what was included, or takes some back.
+local function noteBeyondPoints(hash, counters, counted, points, before)
+  before = before or call('HGET', hash, 'b')
+  if points == 0 or points < 0 and not before then return end
+  call('HSET', hash, 'b', withPoints(before, numberOf(counted, dayWindow), points, counters.day))
+end
+
 -- Notes points that were counted, or have come back to their day if they are below 0. What was beyond comes back first.
 local function noteBeyond(hash, counters, counted, points, limits, past)
   if points == 0 or points > 0 and not limits then return end
   local before = call('HGET', hash, 'b')
   local beyond = points < 0 and points or laterBeyond(counters, counted, points, limits, before, past)
-  if beyond == 0 or beyond < 0 and not before then return end
-  call('HSET', hash, 'b', withPoints(before, numberOf(counted, dayWindow), beyond, counters.day))
+  noteBeyondPoints(hash, counters, counted, beyond, before)
 end

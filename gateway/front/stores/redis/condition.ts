@@ -10,69 +10,65 @@ const lookEveryMs = 10_000
 /** The longest that a start waits for a look. */
 const longestLookMs = 1_000
 
-/** A look at what a Redis allows; it fails if the user may not. */
-type Look = readonly [command: string, ask: () => Promise<unknown>]
-
 /** Looks at the settings and permissions of a Redis that a gateway depends on and that no answer to a request shows. */
-export class RedisCondition {
-  readonly #connection: Connection
-  readonly #looks: readonly Look[]
-  #timer: NodeJS.Timeout | undefined
-  warnings: readonly string[] = []
+export function conditionOf(connection: Connection, messages: Messages) {
+  const channel = `look:${randomUUID()}`
+  let warnings: readonly string[] = []
+  let timer: NodeJS.Timeout | undefined
 
-  constructor(connection: Connection, messages: Messages) {
-    const channel = `look:${randomUUID()}`
-    this.#connection = connection
-    this.#looks = [
-      ['TIME', () => connection.time()],
-      ['EVAL', () => connection.eval('return 1', 0)],
-      ['EVALSHA', () => connection.evalsha('0'.repeat(40), 0)],
-      ['PUBLISH', () => messages.send(channel, '')],
-      ['SUBSCRIBE', () => messages.listen(channel, () => undefined)],
-    ]
-  }
-
-  /** Looks again and again from now on. */
-  watch(): void {
-    this.#timer = setInterval(() => void this.look(), lookEveryMs).unref()
-  }
-
-  /** Looks once; gives up waiting for a Redis that doesn't answer. */
-  async look(): Promise<void> {
-    await within(longestLookMs, this.#look())
-  }
-
-  close(): void {
-    clearInterval(this.#timer)
-  }
-
-  async #look(): Promise<void> {
+  async function lookOn(): Promise<void> {
     const policies = new Set<string>()
     const readPolicies = async (): Promise<void> => {
-      const texts = mastersOf(this.#connection).map((server) => server.info('memory'))
+      const texts = mastersOf(connection).map((server) => server.info('memory'))
       for (const text of await Promise.all(texts)) {
         const [, policy = ''] = /^maxmemory_policy:(\S+)/m.exec(text) ?? []
         if (policy !== '' && policy !== 'noeviction') policies.add(policy)
       }
     }
-    const looks: readonly Look[] = [...this.#looks, ['INFO', readPolicies]]
-    const refused = await Promise.all(looks.map(([command, ask]) => refusedOf(command, ask)))
-    const missing = refused.filter((command) => command !== undefined)
-    this.warnings = [
+    const looks: Readonly<Record<string, () => Promise<unknown>>> = {
+      TIME: () => connection.time(),
+      EVAL: () => connection.eval('return 1', 0),
+      EVALSHA: () => connection.evalsha('0'.repeat(40), 0),
+      PUBLISH: () => messages.send(channel, ''),
+      SUBSCRIBE: () => messages.listen(channel, () => undefined),
+      INFO: readPolicies,
+    }
+    const asked = Object.entries(looks).map(async ([command, ask]) =>
+      (await isRefused(ask)) ? [command] : [],
+    )
+    const missing = (await Promise.all(asked)).flat()
+    warnings = [
       ...[...policies].map(evictionWarning),
       ...(missing.length > 0 ? [permissionWarning(missing)] : []),
     ]
   }
+
+  /** Looks once; gives up waiting for a Redis that doesn't answer. */
+  const look = () => within(longestLookMs, lookOn())
+
+  return {
+    get warnings() {
+      return warnings
+    },
+
+    look,
+
+    /** Looks again and again from now on. */
+    watch() {
+      timer = setInterval(() => void look(), lookEveryMs).unref()
+    },
+
+    close: () => clearInterval(timer),
+  }
 }
 
-/** The command, if Redis refuses it to this user or has it under no name; other failures tell nothing of it. */
-async function refusedOf(command: string, ask: Look[1]): Promise<string | undefined> {
+/** Whether Redis refuses a command to this user or has it under no name; other failures tell nothing of it. */
+async function isRefused(ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask()
-    return undefined
+    return false
   } catch (error) {
-    const text = error instanceof Error ? error.message : ''
-    return /NOPERM|unknown command/i.test(text) ? command : undefined
+    return /NOPERM|unknown command/i.test(error instanceof Error ? error.message : '')
   }
 }
 

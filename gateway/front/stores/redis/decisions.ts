@@ -1,3 +1,4 @@
+import { onceFor } from '../../../../shared/once-for.ts'
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
 import {
@@ -241,27 +242,15 @@ function packedPart({ name, limits }: Part, seen: Seen | undefined): string {
   return `${name}|${packedLimits(limits)}|${countsBrief(limits) ? 1 : 0}|${counters ? textOf(counters) : ''}`
 }
 
-const packedLimitsCache = new WeakMap<Limits, string>()
-
-export function packedLimits(limits: Limits): string {
-  const cached = packedLimitsCache.get(limits)
-  if (cached) return cached
+export const packedLimits = onceFor((limits: Limits): string => {
   const numbers = windows.map((window) => limitOf(limits, window))
-  const text = numbers.map((limit) => (limit === Infinity ? -1 : limit)).join()
-  packedLimitsCache.set(limits, text)
-  return text
-}
+  return numbers.map((limit) => (limit === Infinity ? -1 : limit)).join()
+})
 
-const packedRulesCache = new WeakMap<BanRules, string>()
-
-function packedRules(bans: BanRules): string {
-  const cached = packedRulesCache.get(bans)
-  if (cached) return cached
+const packedRules = onceFor((bans: BanRules): string => {
   const { strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs } = bans
-  const text = [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
-  packedRulesCache.set(bans, text)
-  return text
-}
+  return [strikes, withinMs, graceMs, forMs, factor, atMostMs, memoryMs].join()
+})
 
 /** The counters after admitting a request, if no gateway writes meanwhile, and when and how far that is right. */
 type Predicted = Readonly<{ next: Seen; tillS: number; top: number }>

@@ -3,6 +3,7 @@
 -- KEYS: secrets, records, versions, pending, version, lock, lines, lined
 -- ARGV: the import's owner, whose keys stay pending, or '' for keys that are visible at once; the channel;
 --       then for each key: id, record, line, n, n hashes
+--include keys-version.lua
 local owner = ARGV[1]
 if owner ~= '' and redis.call('GET', KEYS[6]) ~= owner then return -1 end
 local keys = {}
@@ -21,12 +22,7 @@ for index, key in ipairs(keys) do
   end
 end
 
--- Versions follow the time, so that even a Redis that has lost writes gives none twice.
-local time = redis.call('TIME')
-local latest = tonumber(redis.call('GET', KEYS[5]) or 0)
--- Another program's: above this, one more is the same number.
-if latest >= 2 ^ 53 then latest = 0 end
-local version = math.max(latest, time[1] * 1000000 + time[2])
+local latest, version = versionsIn(KEYS[5])
 for _, key in ipairs(keys) do
   version = version + 1
   local text = string.format('%.0f', version)

@@ -1,13 +1,11 @@
 -- Replaces a key if it still has the version that was read. Answers 1, or 0 if it has changed meanwhile.
 -- KEYS: secrets, records, versions, version, lines, lined
 -- ARGV: channel, id, version, record, its line, the line before, hashes...
+--include keys-version.lua
 local version = redis.call('ZSCORE', KEYS[3], ARGV[2])
 if not version or tonumber(version) ~= tonumber(ARGV[3]) then return 0 end
-local time = redis.call('TIME')
-local latest = tonumber(redis.call('GET', KEYS[4]) or 0)
--- Another program's: above this, one more is the same number.
-if latest >= 2 ^ 53 then latest = 0 end
-local next = string.format('%.0f', math.max(latest, time[1] * 1000000 + time[2]) + 1)
+local latest, former = versionsIn(KEYS[4])
+local next = string.format('%.0f', former + 1)
 redis.call('SET', KEYS[4], next)
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])
 redis.call('ZADD', KEYS[3], next, ARGV[2])

@@ -9,7 +9,7 @@ import type { IndexedKeys } from '../key-index.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
 import { AnswerTimeouts } from './answer-timeouts.ts'
-import { RedisCondition } from './condition.ts'
+import { conditionOf } from './condition.ts'
 import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
 import { redisDocuments } from './documents.ts'
@@ -55,7 +55,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     documents: redisDocuments({ connection, prefix, timeoutMs }),
     messages: redisMessages(connection, prefix),
   }
-  const condition = new RedisCondition(connection, shelves.messages)
+  const condition = conditionOf(connection, shelves.messages)
   if (!forCommandLine) condition.watch()
   const fleet = fleetOn(shelves.documents, clock)
   // So that the first page doesn't wait for it. If it fails, the first page goes on with it.

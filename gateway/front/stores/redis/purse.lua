@@ -19,12 +19,6 @@ local function keepPurse(hash, purse)
   call('HSET', hash, 'u', textOfPurse(purse))
 end
 
-local function noteBeyondPoints(hash, counters, counted, points)
-  local before = call('HGET', hash, 'b')
-  if points == 0 or points < 0 and not before then return end
-  call('HSET', hash, 'b', withPoints(before, numberOf(counted, dayWindow), points, counters.day))
-end
-
 -- Points below 0 come in.
 local function pay(purse, points)
   if points > 0 then purse.spent = purse.spent + points else purse.bought = purse.bought - points end
