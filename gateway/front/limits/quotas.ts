@@ -54,16 +54,13 @@ export type QuotasOptions = Readonly<{
  */
 export class Quotas {
   readonly #store: QuotaStore
-  readonly #trouble: QuotasOptions['trouble']
+  readonly #options: QuotasOptions
   readonly #ticks: Clock
-  readonly #gateways: () => number
-  readonly #meters: QuotasOptions['meters']
   readonly #endWatch: () => void
   readonly #seen = new BoundedMap<LastSeen>(capacity)
   readonly #offline: OfflineLimiter
   readonly #adjustments = new Adjustments((...told) => this.#tellAdjustment(...told))
   readonly #cachedRefusals = new CachedRefusals(capacity)
-  readonly #whenUnreachable: WhenUnreachable
   readonly #places: OwnPlaces
   /** The store's time minus `ticks`. */
   #offsetMs: number
@@ -73,15 +70,12 @@ export class Quotas {
   readonly #failing = new Set<'store' | 'decision'>()
 
   constructor(options: QuotasOptions) {
-    const { store, whenUnreachable, clock, trouble, meters, ticks, banned } = options
+    const { store, whenUnreachable, clock, ticks, banned } = options
+    this.#options = options
     this.#store = store
-    this.#gateways = options.gateways ?? (() => 1)
-    this.#meters = meters
     this.#offline = options.offline ?? new OfflineLimiter({ whenUnreachable, capacity })
-    this.#trouble = trouble
     this.#ticks = ticks ?? (store.isLocal ? clock : () => performance.now())
     this.#offsetMs = clock() - this.#ticks()
-    this.#whenUnreachable = whenUnreachable
     this.#places = new OwnPlaces({
       tell: (reports) => store.tellPlaces(reports),
       goneOf: options.goneOf,
@@ -101,7 +95,7 @@ export class Quotas {
       },
       reconnected: () => this.#places.reconnected(),
       trouble: (cause) => this.#setFailing('store', cause),
-      took: (milliseconds) => this.#meters?.store.add(milliseconds),
+      took: (milliseconds) => options.meters?.store.add(milliseconds),
     })
   }
 
@@ -112,7 +106,7 @@ export class Quotas {
 
   /** The last known number of gateways that count in the store. */
   get gateways(): number {
-    return this.#gateways()
+    return this.#options.gateways?.() ?? 1
   }
 
   /** The requests of each plan that this gateway has under way, where they are limited. */
@@ -280,7 +274,7 @@ export class Quotas {
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks
       this.#offsetMs = decision.nowMs - ticks
-      this.#meters?.store.add(this.#lagMs)
+      this.#options.meters?.store.add(this.#lagMs)
       this.#remember(quota, decision, seen)
       if (owed) usage?.endReport(true)
       if (usage) this.#offline.forgetIfSettled(quota, usage)
@@ -304,7 +298,8 @@ export class Quotas {
     cost: number,
     limited?: readonly LimitedPart[],
   ): Decision {
-    if (this.#meters) this.#meters.storeErrors++
+    const { meters, whenUnreachable } = this.#options
+    if (meters) meters.storeErrors++
     const seen = this.#seen.get(quota)
     const last: LastKnown = {
       seen,
@@ -312,7 +307,7 @@ export class Quotas {
       nowMs: this.#now().nowMs,
       gateways: this.gateways,
     }
-    const isAlone = this.#whenUnreachable === 'local'
+    const isAlone = whenUnreachable === 'local'
     const full = limited && isAlone && fullAlone(this.#places, quota, limited, this.gateways)
     const asked = { key: id, ...terms, ...(full ? { cost: 0, least: 0 } : { cost }) }
     const decision = this.#offline.decide(quota, asked, last)
@@ -331,7 +326,7 @@ export class Quotas {
     const wasReachable = this.isReachable
     if (error) this.#failing.add(what)
     else this.#failing.delete(what)
-    if (this.isReachable !== wasReachable) this.#trouble?.(error)
+    if (this.isReachable !== wasReachable) this.#options.trouble?.(error)
   }
 }
 

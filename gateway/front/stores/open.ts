@@ -1,4 +1,5 @@
 import type { StoreSettings } from '../config/config.ts'
+import { redisName } from './redis/name.ts'
 import type { OpenOptions, Stores } from './stores.ts'
 
 /** Opens the stores that a configuration names: in Redis, or in the gateway's own file. */
@@ -17,4 +18,9 @@ export async function openerOf(settings: StoreSettings): Promise<(options: OpenO
   }
   const { openInFile } = await import('./embedded/open.ts')
   return (options) => openInFile(settings, options)
+}
+
+/** The name of a store in messages; never with a password. */
+export function storeName({ redis, file }: StoreSettings): string {
+  return redis ? redisName(redis) : file
 }

@@ -23,7 +23,6 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
   if (!forCommandLine) void keys.index.catchUp().catch(() => undefined)
   // A connection of its own, because counters need less of the disk than keys do.
   const quota = embeddedQuotas(openGatewayFile(file), { clock, forCommandLine })
-  const ready = (): Promise<void> => Promise.resolve()
   // Usage is written often, and may lose a moment in a power cut: it doesn't wait for the disk.
   const usage = openGatewayFile(file)
   usage.pragma('synchronous = NORMAL')
@@ -48,7 +47,7 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
       const shared = quota.isSoleGateway ? [] : [sharedFileWarning(file)]
       return isInPlace() ? shared : [...shared, lostFileWarning(file)]
     },
-    ready,
+    ready: () => Promise.resolve(),
     waitsFor: () => file,
     leftBehind: () => Promise.resolve(undefined),
     async close() {

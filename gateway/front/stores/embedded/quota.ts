@@ -14,7 +14,7 @@ import { CachedQuotas } from './cached-quotas.ts'
 import { claim } from './claim.ts'
 import { quotaFile, type OperatorCommand } from './quota-file.ts'
 import { bansIn, pointsIn } from './quota-reports.ts'
-import { QuotaWriter } from './quota-writer.ts'
+import { quotaWriter } from './quota-writer.ts'
 
 /** The size of the WAL at which SQLite makes a checkpoint, in pages of 4 KiB. */
 const checkpointPages = 4_000
@@ -45,7 +45,7 @@ export function embeddedQuotas(
   // The journal that a killed gateway left.
   for (const [quota, state] of file.journal()) cache.add(quota, state).isJournaled = true
   const table = { file, isOpen: () => database.open }
-  const writer = new QuotaWriter({
+  const writer = quotaWriter({
     ...{ database, file, cache, clock, listeners, isReader: forCommandLine },
     appliedSeq: () => appliedSeq,
   })

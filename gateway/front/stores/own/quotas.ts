@@ -165,17 +165,10 @@ export function quotasOn(
 
     places: (quota) => read(quota, ({ places }) => takenIn(places)),
 
-    async freePlaces(quota) {
-      await command(quota, { what: 'places' })
-    },
-
-    async reset(quota) {
-      await command(quota, { what: 'reset' })
-    },
-
-    async setMonthFrom(quota, monthFrom) {
-      await command(quota, { what: 'month', untilMs: monthFrom })
-    },
+    freePlaces: async (quota) => void (await command(quota, { what: 'places' })),
+    reset: async (quota) => void (await command(quota, { what: 'reset' })),
+    setMonthFrom: async (quota, monthFrom) =>
+      void (await command(quota, { what: 'month', untilMs: monthFrom })),
 
     grant: (quota, grant) =>
       command(quota, { what: 'grant', key: JSON.stringify(grant) }, (state, nowMs) => {

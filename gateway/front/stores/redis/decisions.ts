@@ -12,7 +12,6 @@ import {
   type Counters,
 } from '../../limits/counters.ts'
 import { countersFrom, textOf, textOfMarks } from '../../limits/counters-text.ts'
-import type { Granted } from '../../limits/grants.ts'
 import { countsBrief, limitOf, type Limits } from '../../limits/limits.ts'
 import { rulesFor, type BanRules } from '../../limits/conduct.ts'
 import type { Ban } from '../../limits/store.ts'
@@ -26,9 +25,7 @@ import {
   windows,
 } from '../../../../shared/windows.ts'
 import type { Part, PartState } from '../../limits/parts.ts'
-import type { PlaceState } from '../../limits/places.ts'
 import { packedPlaces, placesFrom } from './places-text.ts'
-import type { PurseState } from '../../limits/purse.ts'
 import { packedPurse, purseIn } from './purse-text.ts'
 import { grantedFrom, packedParts } from './quota-hash.ts'
 import { keyedScript, type ScriptOptions } from './script.ts'
@@ -181,15 +178,8 @@ function partStates(parts: readonly Part[], texts: readonly string[]): readonly 
   })
 }
 
-type Outcome = Readonly<{
-  verdict?: number | undefined
-  strikes?: number | undefined
-  bans?: number | undefined
-  granted?: Granted | undefined
-  parts?: readonly PartState[] | undefined
-  places?: readonly PlaceState[] | undefined
-  purse?: PurseState | undefined
-}>
+type Outcome = Pick<Decision, 'granted' | 'parts' | 'places' | 'purse'> &
+  Readonly<Partial<Record<'verdict' | 'strikes' | 'bans', number | undefined>>>
 
 function decisionOf(
   seen: Seen,

@@ -8,7 +8,7 @@ import { purseFrom, takenPart } from '../../limits/purse.ts'
 import { mostTopUps, topUpsOf } from '../../limits/top-ups.ts'
 import { packedAdmitted } from './purse-text.ts'
 import { grantPoints, grantWords, packedParts } from './quota-hash.ts'
-import { keyedScript, type RedisOptions } from './script.ts'
+import { keyedScript, type Argument, type RedisOptions } from './script.ts'
 import { banMessage, type BanNames } from './watch-bans.ts'
 
 /** How long is waited for a replica. */
@@ -31,7 +31,13 @@ type Edits = Pick<
 export function quotaEditsIn(options: QuotaEditOptions): Edits {
   const { connection, hashOf, time, names } = options
   const edit = keyedScript({ ...options, file: 'quota-edit.lua' })
-  const publishLift = (): Promise<void> => tellLift(options)
+
+  /** Changes a quota, and tells all gateways of it. */
+  const forgive = async (quota: string, change: string, ...args: readonly Argument[]) => {
+    const answer = await edit(hashOf(quota), time(), change, ...args)
+    await tellLift(options)
+    return answer
+  }
 
   return {
     async adjust(quota, { points, isAnswered }, admission) {
@@ -60,25 +66,14 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
       }
     },
 
-    async freePlaces(quota) {
-      await edit(hashOf(quota), time(), 'places')
-      await publishLift()
-    },
-
-    async reset(quota) {
-      await edit(hashOf(quota), time(), 'reset')
-      await publishLift()
-    },
-
-    async setMonthFrom(quota, monthFrom) {
-      await edit(hashOf(quota), time(), 'month', monthFrom)
-      await publishLift()
-    },
+    freePlaces: async (quota) => void (await forgive(quota, 'places')),
+    reset: async (quota) => void (await forgive(quota, 'reset')),
+    setMonthFrom: async (quota, monthFrom) => void (await forgive(quota, 'month', monthFrom)),
 
     async grant(quota, grant) {
       const args = [grantPoints(grant), mostGrants, grantWords(grant)]
       if (Number(await edit(hashOf(quota), time(), 'grant', ...args)) === 0) return false
-      await publishLift()
+      await tellLift(options)
       return true
     },
 
@@ -89,7 +84,7 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
       if (outcome === 'short') return { outcome, left: Number(text) }
       const [topUp] = topUpsOf(text)
       if (!topUp) throw new Error('Redis gave no top-up')
-      if (outcome === 'done') await publishLift()
+      if (outcome === 'done') await tellLift(options)
       // One that is sent again may be so because a replica didn't have it.
       if (outcome !== 'other') await replicated(options, hashOf(quota), id)
       return { outcome, topUp }
@@ -100,15 +95,14 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
     },
 
     async ban(quota, key, untilMs) {
-      await edit(hashOf(quota), time(), 'ban', key, untilMs)
-      await publishLift()
+      await forgive(quota, 'ban', key, untilMs)
       await tellBan(options, { quota, key, untilMs })
     },
 
     async lift(quota, key) {
       const ran = Number(await edit(hashOf(quota), time(), 'lift', key)) === 1
       await answerOf(connection.zrem(names.list, JSON.stringify([key, quota])))
-      await publishLift()
+      await tellLift(options)
       return ran
     },
   }

@@ -9,7 +9,7 @@ import { rowsIn } from '../../../front/stores/dump/read.ts'
 import type { Row } from '../../../front/stores/dump/rows.ts'
 import type { ReadStore } from '../../../front/stores/dump/store.ts'
 import { newFile } from '../../../front/stores/embedded/new-file.ts'
-import { storeName } from '../../../front/stores/store-name.ts'
+import { storeName } from '../../../front/stores/open.ts'
 import type { CommandContext } from '../context.ts'
 
 export { countKeysIn } from '../../../front/stores/count-keys.ts'
