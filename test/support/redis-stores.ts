@@ -4,7 +4,7 @@ import { fleetOn, type SharedFleet } from '../../gateway/front/fleet/shared-flee
 import { openStores } from '../../gateway/front/stores/open.ts'
 import { connect, type Connection } from '../../gateway/front/stores/redis/connect.ts'
 import { redisDocuments } from '../../gateway/front/stores/redis/documents.ts'
-import { RedisFormat } from '../../gateway/front/stores/redis/format.ts'
+import { redisFormat } from '../../gateway/front/stores/redis/format.ts'
 import { redisKeys } from '../../gateway/front/stores/redis/keys.ts'
 import { redisLastUses } from '../../gateway/front/stores/redis/last-uses.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
@@ -49,7 +49,7 @@ export async function keyViews(
 ): Promise<TwoKeys> {
   const ends: (() => Promise<void>)[] = []
   const views = await twoViews(t, settings, (connection) => {
-    const format = new RedisFormat(connection, prefix)
+    const format = redisFormat(connection, prefix)
     format.guard()
     const store = redisKeys({ connection, prefix, timeoutMs, format })
     ends.push(async () => {

@@ -28,21 +28,19 @@ export type RecorderOptions = Readonly<{
 }>
 
 /** Records the outcomes of requests, for metrics and for usage by key and day. */
-export type Recorder = Readonly<{
-  /** Makes the function that records the answers of a route. A free route counts as no usage. */
-  answersOf: (
-    route: Readonly<{ path: string; upstream: string; isFree: boolean }>,
-  ) => (request: FastifyRequest, reply: FastifyReply) => void
-  banned: (caller: Caller, bans: Terms['bans'], untilMs: number) => void
-  deprecatedCall: (caller: Caller, operation: string) => void
-}>
+export type Recorder = ReturnType<typeof recorder>
 
-export function recorder(options: RecorderOptions): Recorder {
+export function recorder(options: RecorderOptions) {
   const { counts, earnedBan, hash, byRoute, clock, log } = options
   const { meters, tallies } = counts
 
   return {
-    answersOf({ path, upstream, isFree }) {
+    /** Makes the function that records the answers of a route. A free route counts as no usage. */
+    answersOf({
+      path,
+      upstream,
+      isFree,
+    }: Readonly<{ path: string; upstream: string; isFree: boolean }>) {
       const route = {
         upstream,
         config: hash,
@@ -50,20 +48,20 @@ export function recorder(options: RecorderOptions): Recorder {
         meter: meters.route(path),
         tallies: byRoute && !isFree ? routeTallies(path) : undefined,
       }
-      return (request, reply) => {
+      return (request: FastifyRequest, reply: FastifyReply): void => {
         const ended = endedOf(request, reply, route, clock)
         if (ended) countEnded(ended, counts)
       }
     },
 
-    banned(caller, bans, untilMs) {
+    banned(caller: Caller, bans: Terms['bans'], untilMs: number): void {
       const { id, name, quota } = caller
       meters.bans.add(planOf(caller), '')
       earnedBan({ id, name, quota, bans }, untilMs)
       log.warn({ key: id, until: endIso(untilMs) }, 'a key is banned')
     },
 
-    deprecatedCall(caller, operation) {
+    deprecatedCall(caller: Caller, operation: string): void {
       meters.deprecated.add(operation, planOf(caller))
       tallies.count(caller.id, countsOf(caller), deprecatedCall(operation), true)
     },

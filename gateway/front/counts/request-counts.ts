@@ -18,19 +18,7 @@ import type { TimelineStore } from './timeline-store.ts'
 import { Timeline } from './timeline.ts'
 
 /** All that is counted and remembered of requests. */
-export type RequestCounts = Readonly<{
-  meters: Meters
-  tallies: Tallies
-  lastUses: LastUses
-  timeline: Timeline
-  peaks: Peaks
-  nearLimits: NearLimits
-  recentRefusals: RecentRefusals
-  /** The latest sums of this gateway. */
-  liveCounts: LiveCounts
-  /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
-  flushCounts: () => Promise<void>
-}>
+export type RequestCounts = Readonly<ReturnType<typeof openCounts>>
 
 export type RequestCountsOptions = Readonly<{
   stores: Readonly<{
@@ -51,7 +39,7 @@ export type RequestCountsOptions = Readonly<{
   closers: Closers
 }>
 
-export function openCounts(options: RequestCountsOptions): RequestCounts {
+export function openCounts(options: RequestCountsOptions) {
   const { stores, meters, member, settle, nearLimit, trouble, clock, closers } = options
   const tallies = new Tallies(stores.tallies, clock)
   const lastUses = new LastUses({ store: stores.lastUses, clock })
@@ -72,7 +60,9 @@ export function openCounts(options: RequestCountsOptions): RequestCounts {
     peaks,
     nearLimits: new NearLimits(nearLimit),
     recentRefusals: refusals,
+    /** The latest sums of this gateway. */
     liveCounts: new LiveCounts({ clock, routes: meters.routes }),
+    /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
     flushCounts: () => writer.flush(),
   }
 }

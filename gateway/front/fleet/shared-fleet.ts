@@ -46,7 +46,7 @@ export function fleetOn(documents: Documents, clock: Clock = Date.now): SharedFl
     },
 
     join(self, heard) {
-      const pulse = new Pulse({ documents, clock, self, heard })
+      const pulse = pulseOf({ documents, clock, self, heard })
       pulses.add(pulse)
       return () => {
         pulses.delete(pulse)
@@ -90,101 +90,106 @@ type PulseOptions = Readonly<{
 }>
 
 /** The beats of one gateway. */
-class Pulse {
-  readonly #options: PulseOptions
-  readonly #id: string
-  readonly #timer: NodeJS.Timeout
-  /** The store's clock minus ours; `undefined` before the first answer. */
-  #offsetMs: number | undefined
-  /** The beginning of the difference of configurations that this gateway has reported. */
-  #reported: number | undefined
-  #beats = 0
-  #beating: Promise<void> | undefined
-  #isLeaving = false
-  size = 1
-  configs = 0
+type Pulse = ReturnType<typeof pulseOf>
 
-  constructor(options: PulseOptions) {
-    this.#options = options
-    this.#id = options.self().id
-    const tryBeat = (): void => {
-      if (this.#beating) return
-      const isToLook = this.#beats++ % Math.min(lookEvery, this.size) === 0
-      this.beat(isToLook).catch(() => undefined)
-    }
-    this.#timer = setInterval(tryBeat, beatMs).unref()
-    tryBeat()
+function pulseOf({ documents, clock, self, heard }: PulseOptions) {
+  const { id } = self()
+  /** The store's clock minus ours; `undefined` before the first answer. */
+  let offsetMs: number | undefined
+  /** The beginning of the difference of configurations that this gateway has reported. */
+  let reported: number | undefined
+  let [beats, size, configs] = [0, 1, 0]
+  let beating: Promise<void> | undefined
+  let isLeaving = false
+  const timer = setInterval(tryBeat, beatMs).unref()
+  tryBeat()
+
+  function tryBeat(): void {
+    if (beating) return
+    const isToLook = beats++ % Math.min(lookEvery, size) === 0
+    beat(isToLook).catch(() => undefined)
   }
 
   /** Beats once, after a beat that is under way. */
-  async beat(isToLook: boolean): Promise<void> {
-    await this.#beating?.catch(() => undefined)
-    this.#beating = this.#beat(isToLook).finally(() => (this.#beating = undefined))
-    await this.#beating
+  async function beat(isToLook: boolean): Promise<void> {
+    await beating?.catch(() => undefined)
+    beating = beatOnce(isToLook).finally(() => (beating = undefined))
+    await beating
   }
 
-  /** Leaves, so that the others count without this gateway. */
-  async leave(): Promise<void> {
-    clearInterval(this.#timer)
-    this.#isLeaving = true
-    const left = this.#options.documents.take(folder, this.#id).catch(() => undefined)
-    await within(leaveMs, left)
+  async function beatOnce(isToLook: boolean): Promise<void> {
+    if (offsetMs === undefined) setClock((await documents.list(folder)).nowMs)
+    if (isLeaving) return
+    await documents.put(folder, id, line(), { keptMs: goneMs })
+    if (isToLook) await look()
   }
 
-  async #beat(isToLook: boolean): Promise<void> {
-    const { documents } = this.#options
-    if (this.#offsetMs === undefined) this.#setClock((await documents.list(folder)).nowMs)
-    if (this.#isLeaving) return
-    await documents.put(folder, this.#id, this.#line(), { keptMs: goneMs })
-    if (isToLook) await this.#look()
-  }
-
-  async #look(): Promise<void> {
-    const { nowMs, members, silent, difference } = await lookIn(this.#options.documents)
-    this.#setClock(nowMs)
-    this.size = members.length + silent
-    this.configs = new Set(members.flatMap(({ config }) => config?.sharedHash ?? [])).size
-    if (this.configs > 1) await this.#differ(difference, nowMs)
-    else if (difference) await this.#agree()
+  async function look(): Promise<void> {
+    const { nowMs, members, silent, difference } = await lookIn(documents)
+    setClock(nowMs)
+    size = members.length + silent
+    configs = new Set(members.flatMap(({ config }) => config?.sharedHash ?? [])).size
+    if (configs > 1) await differ(difference, nowMs)
+    else if (difference) await agree()
   }
 
   /** Notes a difference, keeps the note, and tells of it once it is news: one gateway does. */
-  async #differ(noted: Difference | undefined, nowMs: number): Promise<void> {
+  async function differ(noted: Difference | undefined, nowMs: number): Promise<void> {
     const { sinceMs = nowMs, by, version = 0, untilMs = 0 } = noted ?? {}
     const isNews = by === undefined && nowMs - sinceMs >= differMs
-    const teller = isNews ? this.#id : by
+    const teller = isNews ? id : by
     if (isNews || untilMs - nowMs < differenceKeptMs / 2) {
       const text = JSON.stringify({ sinceMs, by: teller })
       const options = { keptMs: differenceKeptMs, version }
-      if (!(await this.#options.documents.put(folder, differenceName, text, options))) return
+      if (!(await documents.put(folder, differenceName, text, options))) return
     }
     // At each look, because an answer may be lost.
-    if (teller !== this.#id || this.#reported === sinceMs) return
-    this.#reported = sinceMs
-    this.#options.heard('differ')
+    if (teller !== id || reported === sinceMs) return
+    reported = sinceMs
+    heard('differ')
   }
 
-  async #agree(): Promise<void> {
-    const taken = await this.#options.documents.take(folder, differenceName)
-    this.#reported = undefined
-    if (taken && differenceFrom(taken)?.by !== undefined) this.#options.heard('agree')
+  async function agree(): Promise<void> {
+    const taken = await documents.take(folder, differenceName)
+    reported = undefined
+    if (taken && differenceFrom(taken)?.by !== undefined) heard('agree')
   }
 
-  #setClock(nowMs: number): void {
-    const offsetMs = nowMs - this.#options.clock()
-    const before = this.#offsetMs ?? Infinity
-    if (Math.abs(offsetMs - before) >= clockNoiseMs) this.#offsetMs = offsetMs
+  function setClock(nowMs: number): void {
+    const latest = nowMs - clock()
+    if (Math.abs(latest - (offsetMs ?? Infinity)) >= clockNoiseMs) offsetMs = latest
   }
 
   /** The line about this gateway, with times by the store's clock. */
-  #line(): string {
-    const offsetMs = this.#offsetMs ?? 0
-    const { config, ...self } = this.#options.self()
+  function line(): string {
+    const { config, ...own } = self()
     return JSON.stringify({
-      ...self,
-      sinceMs: self.sinceMs + offsetMs,
-      config: config && { ...config, sinceMs: config.sinceMs + offsetMs },
+      ...own,
+      sinceMs: own.sinceMs + (offsetMs ?? 0),
+      config: config && { ...config, sinceMs: config.sinceMs + (offsetMs ?? 0) },
     })
+  }
+
+  return {
+    get size() {
+      return size
+    },
+
+    get configs() {
+      return configs
+    },
+
+    beat,
+
+    /** Leaves, so that the others count without this gateway. */
+    async leave(): Promise<void> {
+      clearInterval(timer)
+      isLeaving = true
+      await within(
+        leaveMs,
+        documents.take(folder, id).catch(() => undefined),
+      )
+    },
   }
 }
 

@@ -8,7 +8,7 @@ import type { Key } from '../../keys/key.ts'
 import { firstNames } from '../../records/audit-store.ts'
 import { connect } from '../redis/connect.ts'
 import { readRedis, writtenRedis, type RedisLocation } from '../redis/dump.ts'
-import { RedisFormat } from '../redis/format.ts'
+import { redisFormat } from '../redis/format.ts'
 import { plainCause, redisName } from '../redis/name.ts'
 import { kinds } from './kinds.ts'
 import type { ReadStore, WrittenStore } from './store.ts'
@@ -52,7 +52,7 @@ async function connected(
   const connection = connect(redis, { timeoutMs, patient: true })
   let lastError: unknown
   connection.on('error', (error: unknown) => (lastError = error))
-  const format = new RedisFormat(connection, prefix)
+  const format = redisFormat(connection, prefix)
   try {
     await format.require()
     return { name, connection, prefix, format, clock }

@@ -1,19 +1,14 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { makePrivate } from '../../../../shared/sqlite.ts'
 
-/** A file that is written under another name and then renamed, so that it is always complete. */
-export type NewFile = Readonly<{
-  /** The file while it is written. */
-  path: string
-  putInPlace(): void
-  discard(): void
-}>
-
 /** The endings of the files that SQLite and a gateway put beside a database. */
 const companions = ['-wal', '-shm', '-journal', '-counting']
 
-/** Begins a file that only its owner can read. Throws a sentence if the file exists, or an unfinished one. */
-export function newFile(file: string): NewFile {
+/**
+ * Begins a file that only its owner can read. It is written under another name and then renamed, so that it is always complete.
+ * Throws a sentence if the file exists, or an unfinished one.
+ */
+export function newFile(file: string) {
   const path = `${file}.part`
   if (existsSync(path)) {
     throw new Error(
@@ -26,8 +21,9 @@ export function newFile(file: string): NewFile {
     for (const ending of ['', ...companions]) rmSync(path + ending, { force: true })
   }
   return {
+    /** The file while it is written. */
     path,
-    putInPlace() {
+    putInPlace(): void {
       requireFree(file)
       renameSync(path, file)
       discard()

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { pollMs } from '../../keys/store.ts'
 import { mostGrants, runsAt } from '../../limits/grants.ts'
@@ -8,6 +7,7 @@ import { adjust, type QuotaState } from '../../limits/quota-state.ts'
 import { neededBy, step } from '../../limits/step.ts'
 import type { BanListener, QuotaStore } from '../../limits/store.ts'
 import { topUpsOf } from '../../limits/top-ups.ts'
+import type { OpenOptions } from '../stores.ts'
 import { answerOf, promiseOf, unavailable } from './answer.ts'
 import { applyCommand } from './apply-command.ts'
 import { CachedQuotas } from './cached-quotas.ts'
@@ -19,19 +19,13 @@ import { quotaWriter } from './quota-writer.ts'
 /** The size of the WAL at which SQLite makes a checkpoint, in pages of 4 KiB. */
 const checkpointPages = 4_000
 
-export type EmbeddedOptions = Readonly<{
-  clock?: Clock
-  /** Opens them for a command line, which reads, enqueues commands, and never overwrites a gateway's counters. */
-  forCommandLine?: boolean
-}>
-
 /**
  * Counts in memory, and saves the counters in a SQLite file, so that a restart forgets nothing. One gateway
- * counts. Command lines enqueue their commands in the file, and the gateway applies them.
+ * counts. Command lines read, enqueue their commands in the file, and the gateway applies them.
  */
 export function embeddedQuotas(
   database: Database,
-  { clock = Date.now, forCommandLine = false }: EmbeddedOptions = {},
+  { clock = Date.now, forCommandLine = false }: OpenOptions = {},
 ) {
   // A crash of the process loses nothing that was written; a power cut may lose a second of it.
   database.pragma('synchronous = NORMAL')

@@ -6,7 +6,7 @@ import type { Named, Watch } from '../../keys/store.ts'
 import { lineOfRecord, pageBy, type IndexedKeys } from '../key-index.ts'
 import { keyAdder } from './add-keys.ts'
 import { answerOf } from './answer.ts'
-import { RedisFormat } from './format.ts'
+import { redisFormat, type RedisFormat } from './format.ts'
 import { redisKeyIndex } from './key-index.ts'
 import { keyNames, keyScripts } from './key-names.ts'
 import { ahead, pairsOf } from './scan.ts'
@@ -31,7 +31,7 @@ export type RedisKeyOptions = RedisOptions & Readonly<{ clock?: Clock; format?: 
 export function redisKeys(options: RedisKeyOptions): IndexedKeys {
   const { connection, prefix, clock = Date.now } = options
   const names = keyNames(prefix)
-  const format = options.format ?? new RedisFormat(connection, prefix)
+  const format = options.format ?? redisFormat(connection, prefix)
   const bound = keyScripts(options)
   const ask = bound('keys-find.lua', 'secrets', 'records', 'versions', 'pending')
   const readNames = bound('keys-names.lua', 'records', 'pending')

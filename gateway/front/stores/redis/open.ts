@@ -13,7 +13,7 @@ import { conditionOf } from './condition.ts'
 import { connect, renewAccess, whenReady, type Connection } from './connect.ts'
 import { redisCounts } from './counts.ts'
 import { redisDocuments } from './documents.ts'
-import { RedisFormat } from './format.ts'
+import { redisFormat } from './format.ts'
 import { redisKeys } from './keys.ts'
 import { redisLastUses } from './last-uses.ts'
 import { redisLists } from './lists.ts'
@@ -45,7 +45,7 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
   connection.on('error', (error: unknown) => (lastError = error))
   connection.on('ready', () => (lastError = undefined))
   const parts = { connection, prefix, timeoutMs, breaker }
-  const format = new RedisFormat(connection, prefix)
+  const format = redisFormat(connection, prefix)
   format.guard()
   const keys = redisKeys({ ...parts, clock, format })
   const quota = redisQuotas(parts)
