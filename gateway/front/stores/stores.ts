@@ -6,14 +6,21 @@ import type { KeyStore } from '../keys/store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import type { StrangerStore } from '../limits/stranger-store.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
-import type { Records, Shelves } from './records.ts'
+import type { Counts } from '../shelves/counts.ts'
+import type { Documents } from '../shelves/documents.ts'
+import type { Lists } from '../shelves/lists.ts'
+import type { Messages } from '../shelves/messages.ts'
+import type { Records } from './records.ts'
 
 /** The stores: all state that outlives a request and a configuration. */
 export type Stores = Records &
-  Shelves &
   Readonly<{
     keys: KeyStore
     quota: QuotaStore
+    counts: Counts
+    lists: Lists
+    documents: Documents
+    messages: Messages
     lastUses: LastUseStore
     refusals: RefusalStore
     /** The counts of strangers of a fleet; absent in the store of one gateway, and in a command. */
