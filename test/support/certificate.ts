@@ -12,8 +12,6 @@ export type CertificateOptions = Readonly<{
   names?: readonly string[]
   /** Whether it is for 127.0.0.1 as well. */
   address?: boolean
-  /** The URIs that it is for. */
-  uris?: readonly string[]
   endsAtMs?: number
   /** The key of an authority that signs it; by default it signs itself. */
   signedBy?: Pick<Certificate, 'key'>
@@ -21,14 +19,13 @@ export type CertificateOptions = Readonly<{
 
 /** Makes a certificate, by default for the name and the address of this machine's loopback. */
 export function selfSigned(options: CertificateOptions = {}): Certificate {
-  const { names = ['localhost'], address = true, uris = [], endsAtMs, signedBy } = options
+  const { names = ['localhost'], address = true, endsAtMs, signedBy } = options
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   // Those who trust several look for one by its name.
   const name = nameOf(`localhost ${randomUUID()}`)
   const ecdsaSha256 = sequence(oid('2a8648ce3d040302'))
   const alternatives = sequence(
     ...names.map((name) => tagged(0x82, Buffer.from(name))),
-    ...uris.map((uri) => tagged(0x86, Buffer.from(uri))),
     ...(address ? [tagged(0x87, Buffer.from([127, 0, 0, 1]))] : []),
   )
   const extensions = sequence(sequence(oid('551d11'), tagged(0x04, alternatives)))

@@ -116,7 +116,7 @@ upstreams:
     maxInFlight: 7
     fair: off
     forward: { cookies: on, host: caller, headers: { authorization: Bearer hunter2, x-tenant: hunter2 } }
-    tls: { ca: CERT, cert: CERT, key: PRIVATE, name: spiffe://zoo.example/animals }
+    tls: { ca: CERT, cert: CERT, key: PRIVATE, name: animals.internal }
     probes: [ { request: HEAD /v1/x?y=1, status: 204 } ]
 routes:
   - { path: "/v1/{a}", upstream: animals, cost: 5, methods: [ GET, M-SEARCH ], bodyLimit: 64KiB }

@@ -6,7 +6,6 @@ import { BodyCost } from '../../gateway/front/forwarding/body-cost.ts'
 import { cookiesForCaller } from '../../gateway/front/forwarding/cookies.ts'
 import { headersForBackend, headersForCaller } from '../../gateway/front/forwarding/headers.ts'
 import { locationFor } from '../../gateway/front/forwarding/location.ts'
-import { spiffeFault } from '../../gateway/front/forwarding/secured.ts'
 import { isWithheld } from '../../gateway/front/forwarding/withheld-headers.ts'
 import { clientAddress, Ranges } from '../../gateway/front/http/address.ts'
 import { corsFrom } from '../../gateway/front/http/cors.ts'
@@ -392,14 +391,6 @@ export const readers: readonly Reader[] = [
   ]),
   reader('secondsOf', 'shared/retry-after.ts', ofHeaders, '1', (text) => secondsOf(text, 0)),
   reader('isWellFormedCost', `${front}/limits/answer-cost.ts`, ofHeaders, '1', isWellFormedCost),
-  reader(
-    'spiffeFault',
-    `${forwarding}/secured.ts`,
-    most,
-    'URI:a, ',
-    (text) => spiffeFault('spiffe://a/b', { subjectaltname: text }),
-    byMembers,
-  ),
   reader(
     'BodyCost of JSON',
     `${forwarding}/body-cost.ts`,

@@ -1,9 +1,20 @@
 import { buildConnector, Pool } from 'undici'
+import { asError } from '../../../shared/as-error.ts'
 import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings, TargetSettings, Timeouts } from '../config/config.ts'
 import type { TargetMeter } from '../counts/meters.ts'
+import type { TlsTexts } from '../../../shared/tls/files.ts'
 import { originOf, webUrlOf } from './target-url.ts'
-import { securedConnector, type TargetTls } from './secured.ts'
+
+/**
+ * The certificates at https targets. `texts` may be others later: connections made from then on go by them. What reading them
+ * throws is why a connection fails.
+ */
+type TargetTls = Readonly<{
+  certificates: Readonly<{ texts: TlsTexts }>
+  /** The name that the target's certificate must have, in place of its host. */
+  name: string | undefined
+}>
 
 export type TargetOptions = Readonly<{
   settings: TargetSettings
@@ -57,7 +68,6 @@ export class Target {
   constructor(options: TargetOptions) {
     const { settings, timeouts, health, tls } = options
     const url = webUrlOf(settings.url)
-    const socketPath = socketPathOf(settings.url)
     this.origin = originOf(settings.url)
     this.webOrigin = url.origin
     this.host = url.host
@@ -73,17 +83,7 @@ export class Target {
       // Each attempt keeps its time limits exactly; undici's own are coarse.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: namedByOrigin(
-        tls && socketPath === undefined
-          ? securedConnector(tls, timeouts.connectMs)
-          : buildConnector({
-              // By TLS it would offer HTTP/2.
-              allowH2: false,
-              timeout: timeouts.connectMs,
-              rejectUnauthorized: true,
-              ...(socketPath === undefined ? {} : { socketPath }),
-            }),
-      ),
+      connect: connectorTo(socketPathOf(settings.url), tls, timeouts.connectMs),
     })
   }
 
@@ -174,9 +174,35 @@ export class Target {
 type Connect = ReturnType<typeof buildConnector>
 
 /**
- * Names the server by the origin in TLS. undici would go by the `servername` of requests or by their Host, which may be a
- * caller's, and it ends a connection for a request with another one; so all requests have the same.
+ * The function by which undici connects to a target. It names the server by the origin in TLS, or by the name of `tls`. undici
+ * would go by the `servername` of requests or by their Host, which may be a caller's, and it ends a connection for a request
+ * with another one; so all requests have the same.
  */
-function namedByOrigin(connect: Connect): Connect {
-  return (options, done) => connect({ ...options, servername: '' }, done)
+function connectorTo(
+  socketPath: string | undefined,
+  tls: TargetTls | undefined,
+  timeout: number,
+): Connect {
+  // By TLS it would offer HTTP/2.
+  const settings = { timeout, allowH2: false, rejectUnauthorized: true }
+  if (!tls || socketPath !== undefined) {
+    const connect = buildConnector(
+      socketPath === undefined ? settings : { ...settings, socketPath },
+    )
+    return (options, done) => connect({ ...options, servername: '' }, done)
+  }
+  const { certificates, name: servername = '' } = tls
+  let texts: TlsTexts | undefined
+  let connect: Connect
+  return (options, done) => {
+    try {
+      const present = certificates.texts
+      // With the connector its sessions are forgotten, which nobody would check again.
+      if (texts !== present) connect = buildConnector({ ...present, ...settings })
+      texts = present
+    } catch (error) {
+      return done(asError(error), null)
+    }
+    connect({ ...options, servername }, done)
+  }
 }

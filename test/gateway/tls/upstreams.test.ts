@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { rmSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { spiffeFault } from '../../../gateway/front/forwarding/secured.ts'
 import { pairFor, selfSigned, type Certificate } from '../../support/certificate.ts'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
 import { runCommand } from '../../support/command.ts'
@@ -97,38 +96,6 @@ t.test('a name stands in for the host of the target', async (t) => {
   t.equal(await named.ask(), 200)
   t.equal(connections.at(-1)?.[1], 'animals.internal', 'and is sent as SNI')
   t.equal(await (await startFor(t, url, `{ ca: "${ca}", name: other.internal }`)).ask(), 502)
-})
-
-t.test('a SPIFFE ID must be the only one of the backend’s certificate', async (t) => {
-  const id = 'spiffe://zoo.example/animals'
-  for (const [uris, status] of [
-    [[id], 200],
-    [['https://zoo.example/', id], 200],
-    [[], 502],
-    [['https://zoo.example/'], 502],
-    [['spiffe://zoo.example/plants'], 502],
-    [[`${id}/more`], 502],
-    [[id, 'spiffe://zoo.example/plants'], 502],
-    [[`https://x/, URI:${id}`], 502],
-  ] as const) {
-    // 127.0.0.1 is among its names, too: that isn't enough.
-    const backend = selfSigned({ uris })
-    const { url } = await startSecure(t, backend)
-    const { cert: ca } = pairFor(t, backend)
-    const { ask } = await startFor(t, url, `{ ca: "${ca}", name: "${id}" }`)
-    t.equal(await ask(), status, uris.join())
-  }
-  const fault = (subjectaltname?: string) =>
-    spiffeFault(id, subjectaltname === undefined ? {} : { subjectaltname })?.message
-  t.equal(fault(`DNS:a, URI:${id}`), undefined)
-  t.match(fault(), /must be of spiffe:\/\/zoo\.example\/animals alone, and has no SPIFFE ID$/)
-  t.match(
-    fault(`URI:${id}, URI:spiffe://b`),
-    /has spiffe:\/\/zoo\.example\/animals and spiffe:\/\/b$/,
-  )
-  t.match(fault(`URI:${id}, URI:"spiffe://b, c"`), /and spiffe:\/\/b, c$/)
-  t.match(fault(`URI:${id}, URI:"broken`), /no SPIFFE ID/)
-  t.match(fault(`URI:${id}, URI:SPIFFE://b`), /and SPIFFE:/)
 })
 
 t.test('a reload that fails at a file leaves no upstream behind', async (t) => {

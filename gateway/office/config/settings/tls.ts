@@ -30,8 +30,8 @@ export const purposeOfListeningTls =
   'The certificate of this address, which then speaks HTTPS only. Files that change are read again.'
 
 const backendName = spelled(
-  '^(?:(?![\\d.]+$)[\\w-]+(?:\\.[\\w-]+)*|spiffe://[^/?#\\s]+(?:/[^?#\\s]+)?)$',
-  'a DNS name such as animals.internal, or spiffe://DOMAIN/PATH',
+  '^(?![\\d.]+$)[\\w-]+(?:\\.[\\w-]+)*$',
+  'a DNS name such as animals.internal',
 )
 
 /** Of connections to targets. */
