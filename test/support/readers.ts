@@ -16,7 +16,7 @@ import { pathFinder } from '../../gateway/front/http/path-finder.ts'
 import { patternTest, plainTarget, readingsOf } from '../../gateway/front/http/paths.ts'
 import { mayHaveTicket, ticketInQuery } from '../../gateway/front/http/ticket-in-query.ts'
 import { tokenSource } from '../../gateway/front/http/token-source.ts'
-import { rewriter } from '../../gateway/front/forwarding/rewrite.ts'
+import { rewriter } from '../../gateway/front/forwarding/route-forwarding.ts'
 import { Via } from '../../gateway/front/http/via.ts'
 import { unverified } from '../../gateway/front/jwt/form.ts'
 import { keysFrom } from '../../gateway/front/jwt/key-set.ts'
@@ -175,7 +175,7 @@ export const readers: readonly Reader[] = [
     readingsOf(`/v1/${text}`).some(matches),
   ),
   reader('pathFinder', `${http}/path-finder.ts`, ofTarget, 'pets/', (text) => routeAt(`/${text}`)),
-  reader('rewriter', `${front}/forwarding/rewrite.ts`, ofTarget, 'pets/', (text) =>
+  reader('rewriter', `${front}/forwarding/route-forwarding.ts`, ofTarget, 'pets/', (text) =>
     rewritten(`/${text}`),
   ),
   reader('deprecationFinder', `${front}/config/deprecations.ts`, ofTarget, 'pets/', (text) =>

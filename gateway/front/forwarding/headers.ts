@@ -36,9 +36,12 @@ const mostNamed = 513
 /** Headers that backends check: another spelling must not be taken for one. */
 const signed = new Set(['signature', 'signature-input', 'content-digest'])
 
-/** Caches by spelled name whether a header may pass. All requests together use few spellings. */
-const isPassedOn = new BoundedMap<boolean>(1_000)
-const isPassedBack = new BoundedMap<boolean>(1_000)
+const isForBackend = rememberedByName(
+  (name, spelled) => !isWithheld(name) && (!signed.has(spelled) || name.toLowerCase() === spelled),
+)
+const isForCaller = rememberedByName(
+  (_name, spelled) => !withheldFromCaller.has(spelled) && !familiesWithheldFromCaller.test(spelled),
+)
 
 /**
  * The headers for the backend, names and values in turn: the caller's that may pass, those of the configuration, and the
@@ -107,22 +110,18 @@ export function ownKeyHeaders(from: readonly string[]): ReadonlySet<string> | un
   return own.length > 0 ? new Set(own) : undefined
 }
 
-function isForBackend(name: string): boolean {
-  const cached = isPassedOn.get(name)
-  if (cached !== undefined) return cached
-  const spelled = plainName(name)
-  const may = !isWithheld(name) && (!signed.has(spelled) || name.toLowerCase() === spelled)
-  isPassedOn.set(name, may)
-  return may
-}
-
-function isForCaller(name: string): boolean {
-  const cached = isPassedBack.get(name)
-  if (cached !== undefined) return cached
-  const spelled = plainName(name)
-  const may = !withheldFromCaller.has(spelled) && !familiesWithheldFromCaller.test(spelled)
-  isPassedBack.set(name, may)
-  return may
+/** Caches by spelled name whether a header may pass. All requests together use few spellings. */
+function rememberedByName(
+  mayPass: (name: string, spelled: string) => boolean,
+): (name: string) => boolean {
+  const known = new BoundedMap<boolean>(1_000)
+  return (name) => {
+    const cached = known.get(name)
+    if (cached !== undefined) return cached
+    const may = mayPass(name, plainName(name))
+    known.set(name, may)
+    return may
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type NetConnectOpts } from 'node:net'
 import { socketPathOf } from '../../../shared/unix-socket.ts'
 import type { HealthSettings } from '../config/config.ts'
@@ -101,20 +102,14 @@ async function ask(target: Target, path: string): Promise<void> {
 }
 
 /** Rejects if a target can't be connected to. */
-export function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ ...placeOf(origin), timeout: checkTimeoutMs })
-    const end = (settle: () => void) => () => {
-      socket.destroy()
-      settle()
-    }
-    socket.once('connect', end(resolve))
-    socket.once(
-      'timeout',
-      end(() => reject(new Error(`${origin} can't be connected to`))),
-    )
-    socket.once('error', (error) => end(() => reject(error))())
-  })
+export async function reach({ origin }: Pick<Target, 'origin'>): Promise<void> {
+  const socket = connect({ ...placeOf(origin), timeout: checkTimeoutMs })
+  socket.once('timeout', () => socket.destroy(new Error(`${origin} can't be connected to`)))
+  try {
+    await once(socket, 'connect')
+  } finally {
+    socket.destroy()
+  }
 }
 
 function placeOf(origin: string): NetConnectOpts {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasBody } from '../../../shared/node/linger.ts'
 import type { Route } from '../config/config.ts'
+import { fixedPart, replacer } from '../http/paths.ts'
 import { refuse, type RequestRecord } from '../request-record.ts'
-import { rewriter } from './rewrite.ts'
 import { ForwardedRequest } from './forwarded-request.ts'
 import { bodied, tooLarge } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
@@ -49,4 +49,13 @@ export class RouteForwarder {
     if (isBodied) forwarded.waitForBody(length === undefined ? Infinity : Number(length))
     else forwarded.send(undefined)
   }
+}
+
+/** Makes the function that gives the path at the backend. `prefix` stands before the route's own path. */
+export function rewriter(
+  { path, rewrite }: Pick<Route, 'path' | 'rewrite'>,
+  prefix = '',
+): (asked: string) => string {
+  if (rewrite === undefined) return (asked) => asked
+  return replacer(fixedPart(prefix) + fixedPart(path), fixedPart(rewrite))
 }

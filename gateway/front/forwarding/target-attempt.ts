@@ -205,11 +205,11 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
   }
 
   /** Breaks an answer off if nothing happens for some time. */
-  #wait(milliseconds: number, sentence: string, before = nothing): void {
+  #wait(milliseconds: number, sentence: string, before?: () => void): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       const error = new Error(sentence)
-      before()
+      before?.()
       this.#end()
       this.#stream?.destroy(error)
       this.#controller?.abort(error)
@@ -274,8 +274,6 @@ export class TargetAttempt implements Dispatcher.DispatchHandler {
     clearTimeout(this.#requestTimer)
   }
 }
-
-function nothing(): void {}
 
 /** The kind of a failure without a connection. */
 function unconnected(error: Error): Failure['kind'] {

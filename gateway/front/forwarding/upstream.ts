@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 import { lingerMs } from '../../../shared/node/linger.ts'
-import type { UpstreamSettings } from '../config/config.ts'
+import type { HealthSettings, TargetSettings, UpstreamSettings } from '../config/config.ts'
 import type { Meters } from '../counts/meters.ts'
 import { UnderWay } from './under-way.ts'
 import { FairShare } from '../http/fair-share.ts'
 import type { Place } from '../limits/place.ts'
 import type { Swap } from '../swaps/swap.ts'
-import { Side, type MakeTarget } from './side.ts'
-import { Target } from './target.ts'
+import { HealthWatch } from './health.ts'
+import { Target, type TargetOptions } from './target.ts'
 import { originOf } from './target-url.ts'
 import type { Certificates } from '../certificates.ts'
 import type { FollowedTls } from '../../../shared/tls/followed.ts'
@@ -47,7 +47,8 @@ export class Upstream {
   readonly underWay = new UnderWay()
   /** The shares of its callers; `undefined` with `fair: off`. */
   readonly share: FairShare | undefined
-  readonly #origins: readonly string[]
+  /** The origins by which answers of its targets call them. */
+  readonly origins: readonly string[]
   readonly #certificates: Certificates
   readonly #tls: FollowedTls | undefined
   #isCut = false
@@ -60,24 +61,21 @@ export class Upstream {
     this.#tls = settings.tls && certificates.open(`upstream/${name}`, settings.tls)
     const tls = this.#tls && { certificates: this.#tls, name: settings.tls?.name }
     this.share = isFair ? new FairShare(maxInFlight) : undefined
-    const make: MakeTarget = (target, about) => {
-      const meter = meters.target(name, originOf(target.url))
-      return new Target({ timeouts, health, tls, headers, settings: target, meter, ...about })
+    const options: SideOptions = {
+      health,
+      make: (target, about) => {
+        const meter = meters.target(name, originOf(target.url))
+        return new Target({ timeouts, health, tls, headers, settings: target, meter, ...about })
+      },
+      healthChanged: (target, cause) => {
+        if (target.isHealthy) log.back(name, target.origin)
+        else log.out(name, target.origin, cause)
+      },
     }
-    const healthChanged = (target: Target, cause?: Error): void => {
-      if (target.isHealthy) log.back(name, target.origin)
-      else log.out(name, target.origin, cause)
-    }
-    this.#side = new Side({ settings: settings.targets, health, make, healthChanged })
-    const { to } = settings.swap ?? {}
-    this.#newSide = to && new Side({ settings: to, health, make, healthChanged })
+    this.#side = new Side(settings.targets, options)
+    this.#newSide = settings.swap && new Side(settings.swap.to, options)
     this.targets = [...this.#side.targets, ...(this.#newSide?.targets ?? [])]
-    this.#origins = [...new Set(this.targets.map(({ webOrigin }) => webOrigin))]
-  }
-
-  /** The origins by which answers of its targets call them. */
-  get origins(): readonly string[] {
-    return this.#origins
+    this.origins = [...new Set(this.targets.map(({ webOrigin }) => webOrigin))]
   }
 
   /** Whether there is room for another request. */
@@ -151,3 +149,56 @@ export class Upstream {
 
 /** The parts of a request by which its side is chosen. */
 export type Sender = Readonly<{ method: string; callerId: string }>
+
+type HealthEvents = Pick<TargetOptions, 'changed' | 'suspected'>
+
+type SideOptions = Readonly<{
+  health: HealthSettings
+  /** Makes a target that tells of its health. */
+  make: (settings: TargetSettings, about: HealthEvents) => Target
+  healthChanged: TargetOptions['changed']
+}>
+
+/** Targets that share requests by weight: those of an upstream, or those that a swap leads to. */
+class Side {
+  readonly targets: readonly Target[]
+  readonly #watches: readonly HealthWatch[]
+
+  constructor(settings: readonly TargetSettings[], { health, make, healthChanged }: SideOptions) {
+    const about: HealthEvents = {
+      changed: (target, cause) => {
+        this.#watches.forEach((watch) => watch.schedule())
+        healthChanged(target, cause)
+      },
+      suspected: (target, cause) => this.#watches[this.targets.indexOf(target)]?.suspect(cause),
+    }
+    this.targets = settings.map((target) => make(target, about))
+    this.#watches = this.targets.map(
+      (target) => new HealthWatch(target, health, () => this.#isLastHealthy(target)),
+    )
+    this.#watches.forEach((watch) => watch.schedule())
+  }
+
+  /** The next target by weighted round robin: each gains its weight as credit, and the richest pays the sum. */
+  choose(tried: readonly Target[]): Target | undefined {
+    let best: Target | undefined
+    let weights = 0
+    for (const target of this.targets) {
+      if (!target.isHealthy || tried.includes(target)) continue
+      weights += target.weight
+      target.turn += target.weight
+      if (!best || target.turn > best.turn) best = target
+    }
+    if (best) best.turn -= weights
+    return best
+  }
+
+  /** Ends the checks. */
+  stop(): void {
+    this.#watches.forEach((watch) => watch.stop())
+  }
+
+  #isLastHealthy(target: Target): boolean {
+    return !this.targets.some((other) => other !== target && other.isHealthy)
+  }
+}

@@ -58,16 +58,16 @@ export class Strangers {
   }
 
   /** The state of an address's limits; counts nothing. */
-  stand(address: string): Decision {
+  standing(address: string): Standing {
     const name = neighbourhoodOf(address)
     const { limits } = this
     const quota = this.#addresses.get(name)?.quota ?? newQuota()
-    return standing(quota, { key: name, limits }, this.#clock())
+    return { decision: standing(quota, { key: name, limits }, this.#clock()), limits }
   }
 
   /** Whether the next request of an address would exceed its limits. */
   isOver(address: string): boolean {
-    return !fits(this.stand(address).seen, 1, this.limits)
+    return !fits(this.standing(address).decision.seen, 1, this.limits)
   }
 
   close(): void {

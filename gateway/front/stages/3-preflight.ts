@@ -11,9 +11,7 @@ export function preflight(options: PreflightOptions): onRequestHookHandler {
   return function preflight(request, reply, done): void {
     const headers = cors.preflightHeaders(request.raw)
     if (!headers) return done()
-    const { limits } = strangers
-    const standing = { decision: strangers.stand(addressOf(request)), limits }
-    if (request.tollgate) request.tollgate.stand = standing
+    if (request.tollgate) request.tollgate.stand = strangers.standing(addressOf(request))
     void reply.code(204).headers(headers).send()
   }
 }

@@ -221,8 +221,7 @@ class Authentication {
 
   #tellAsStranger(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
     const { strangers, addressOf } = this.#options
-    const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.stand = { decision, limits: strangers.limits }
+    if (request.tollgate) request.tollgate.stand = strangers.standing(addressOf(request))
     void refuse(reply, refusal)
   }
 
@@ -234,9 +233,7 @@ class Authentication {
 /** Lets anybody in, with a key or without, and counts nothing: the route is for people who have no key yet. */
 export function letAnybodyIn(strangers: Strangers, addressOf: AddressOf): onRequestHookHandler {
   return function letAnybodyIn(request, _reply, done): void {
-    const { limits } = strangers
-    const decision = strangers.stand(addressOf(request))
-    if (request.tollgate) request.tollgate.stand = { decision, limits }
+    if (request.tollgate) request.tollgate.stand = strangers.standing(addressOf(request))
     done()
   }
 }

@@ -115,11 +115,10 @@ function refusalFor(
     return undefined
   }
   if (name === 'expired' || name === 'too_many_failed_attempts') {
-    const { limits } = strangers
-    const standing = { decision: strangers.stand(addressOf(request)), limits }
+    const standing = strangers.standing(addressOf(request))
     record.stand = standing
     if (name === 'expired') return ended.expired()
-    const limited = steadyWindows.find((window) => isLimited(limits, window))
+    const limited = steadyWindows.find((window) => isLimited(standing.limits, window))
     const full = limited && usedUp(standing, limited, 1)
     return full ? refusedAt(name, full) : never('may guess as often as it likes')
   }

@@ -68,8 +68,8 @@ class Admission {
     const refusal = record.forbidden && refusalOf(record, tooDear)
     if (record.trace) record.trace.askedAtMs = performance.now()
     const decided = this.#decide(record, caller, parts ? { ...terms, parts } : terms, refusal)
-    if (decided instanceof Promise) this.#waitFor(decided, refusal, record, reply, done)
-    else this.#proceed(decided, refusal, record, reply, done)
+    if (!(decided instanceof Promise)) return this.#proceed(decided, refusal, record, reply, done)
+    decided.then((decision) => this.#proceed(decision, refusal, record, reply, done)).catch(done)
   }
 
   #decide(
@@ -112,16 +112,6 @@ class Admission {
     const decided = this.#options.quotas.stand(caller, terms)
     if (decided instanceof Promise) decided.then(refuseAt).catch(done)
     else refuseAt(decided)
-  }
-
-  #waitFor(
-    decided: Promise<Decision>,
-    refusal: Refusal | undefined,
-    record: RequestRecord,
-    reply: FastifyReply,
-    done: Done,
-  ): void {
-    decided.then((decision) => this.#proceed(decision, refusal, record, reply, done)).catch(done)
   }
 
   #proceed(

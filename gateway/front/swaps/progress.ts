@@ -46,11 +46,11 @@ export const longestCheckMs = 30_000
 
 /** The progress of a swap that a gateway begins with a comparison. */
 export function checking(by: string, nowMs: number): SwapProgress {
-  return { state: 'checking', step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: 0, by }
+  return { ...begunAnew({ round: -1 }, nowMs), by }
 }
 
 /** The progress of a swap that an operator lets begin anew. */
-export function begunAnew({ round }: SwapProgress, nowMs: number): SwapProgress {
+export function begunAnew({ round }: Pick<SwapProgress, 'round'>, nowMs: number): SwapProgress {
   const next = { step: 0, from: -1, isPaused: false, sinceMs: nowMs, round: round + 1 }
   return { state: 'checking', ...next }
 }

@@ -14,9 +14,14 @@ const doubt = 1.1
 /** When a question was sent and answered, by the clock of `performance`. */
 type Asked = Readonly<{ sentAtMs: number; answeredAtMs: number }>
 
-/** The name of an upstream's swap; `undefined` without one. */
-export function swapNameOf({ name, swap }: UpstreamSettings): SwapName | undefined {
-  if (!swap) return undefined
+/** An upstream whose swap is described in the configuration. */
+export type SwappedUpstream = UpstreamSettings & Readonly<{ swap: SwapSettings }>
+
+export function isSwapped(upstream: UpstreamSettings): upstream is SwappedUpstream {
+  return upstream.swap !== undefined
+}
+
+export function swapNameOf({ name, swap }: SwappedUpstream): SwapName {
   return { upstream: name, id: hash('sha256', JSON.stringify(swap)).slice(0, 12) }
 }
 

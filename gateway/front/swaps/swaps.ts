@@ -13,7 +13,7 @@ import {
 } from './progress.ts'
 import { isDone } from './judge.ts'
 import type { SwapStore } from './store.ts'
-import { Swap, swapNameOf } from './swap.ts'
+import { isSwapped, Swap, swapNameOf } from './swap.ts'
 
 /** The time between two looks at the store. */
 const lookEveryMs = 250
@@ -84,8 +84,8 @@ export class Swaps {
 
   /** The swap of an upstream, if it is followed. */
   see(settings: UpstreamSettings): Swap | undefined {
-    const name = swapNameOf(settings)
-    return name && this.#entries.get(nameText({ name }))?.swap
+    if (!isSwapped(settings)) return undefined
+    return this.#entries.get(nameText({ name: swapNameOf(settings) }))?.swap
   }
 
   close(): void {
@@ -95,8 +95,8 @@ export class Swaps {
   }
 
   #entryOf(settings: UpstreamSettings): Entry | undefined {
+    if (!isSwapped(settings)) return undefined
     const name = swapNameOf(settings)
-    if (!name || !settings.swap) return undefined
     const present = this.#entries.get(nameText({ name }))
     if (present) return present
     const entry: Entry = { swap: new Swap(name, settings.swap), users: 0, timer: undefined }

@@ -1,30 +1,21 @@
 import { withCommas } from '../../../shared/commas.ts'
 import { endText, iso, timeText } from '../../../shared/times.ts'
-import type { UpstreamSettings } from '../config/config.ts'
 import type { SwapProgress } from './progress.ts'
 import { percentText } from './judge.ts'
 import { sumOf, type SideCounts } from './side-counts.ts'
 import type { SeenSwap } from './store.ts'
+import type { SwappedUpstream } from './swap.ts'
 
 /** The state of a swap in one word, for programs. */
 export type SwapState = 'waiting' | 'checking' | 'refused' | 'moving' | 'paused' | 'all' | 'back'
 
 /** A swap as operators are told of it. */
-export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
-  const { swap, name, targets } = upstream
-  if (!swap) throw new Error(`the upstream ${name} has no swap`)
-  const { progress, nowMs } = seen
-  const { steps, everyMs, back } = swap
-  const state = stateOf(progress, steps.length)
-  const counts = sumOf(seen.counts)
-  const isStep = state === 'moving' || state === 'paused'
-  const missing = Math.max(0, back.after - counts.new.requests)
-  const dueMs = progress && isStep ? progress.sinceMs + everyMs : undefined
-  const facts = { name, state, progress, steps, missing, dueMs, nowMs, after: back.after }
-  const urls = { from: targets.map(({ url }) => url), to: swap.to.map(({ url }) => url) }
+export function swapView(upstream: SwappedUpstream, seen: SeenSwap) {
+  const facts = factsOf(upstream, seen)
+  const { name, from, to, state, progress, steps, counts, isStep, missing, dueMs } = facts
   return {
     upstream: name,
-    ...urls,
+    ...{ from, to },
     state,
     /** From 1; the last one is all callers. */
     step: progress?.state === 'moving' ? progress.step + 1 : null,
@@ -38,7 +29,7 @@ export function swapView(upstream: UpstreamSettings, seen: SeenSwap) {
     why: progress?.why ?? null,
     old: sideView(counts.old),
     new: sideView(counts.new),
-    summary: sentenceOf({ ...facts, ...urls }),
+    summary: sentenceOf(facts),
   }
 }
 
@@ -72,18 +63,22 @@ function sideView(side: SideCounts) {
   }
 }
 
-type Facts = Readonly<{
-  name: string
-  state: SwapState
-  progress: SwapProgress | undefined
-  steps: readonly number[]
-  missing: number
-  after: number
-  dueMs: number | undefined
-  nowMs: number
-  from: readonly string[]
-  to: readonly string[]
-}>
+type Facts = ReturnType<typeof factsOf>
+
+function factsOf({ swap, name, targets }: SwappedUpstream, seen: SeenSwap) {
+  const { progress, nowMs } = seen
+  const { steps, everyMs, back } = swap
+  const state = stateOf(progress, steps.length)
+  const counts = sumOf(seen.counts)
+  const isStep = state === 'moving' || state === 'paused'
+  return {
+    ...{ name, state, progress, steps, counts, isStep, nowMs, after: back.after },
+    missing: Math.max(0, back.after - counts.new.requests),
+    dueMs: progress && isStep ? progress.sinceMs + everyMs : undefined,
+    from: targets.map(({ url }) => url),
+    to: swap.to.map(({ url }) => url),
+  }
+}
 
 /** Where it stands, since when, what it waits for, and why it went back. */
 function sentenceOf(facts: Facts): string {

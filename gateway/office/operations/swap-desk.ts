@@ -1,11 +1,11 @@
-import type { Config, UpstreamSettings } from '../../front/config/config.ts'
+import type { Config } from '../../front/config/config.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import type { Noted } from '../../front/records/audit.ts'
 import { begunAnew, stepped, wentBack, type SwapProgress } from '../../front/swaps/progress.ts'
 import { measureOf } from '../../front/swaps/judge.ts'
 import { sumOf } from '../../front/swaps/side-counts.ts'
-import type { SeenSwap, SwapName, SwapStore } from '../../front/swaps/store.ts'
-import { swapNameOf } from '../../front/swaps/swap.ts'
+import type { SeenSwap, SwapStore } from '../../front/swaps/store.ts'
+import { isSwapped, swapNameOf, type SwappedUpstream } from '../../front/swaps/swap.ts'
 import { swapView, type SwapView } from '../../front/swaps/view.ts'
 
 export type SwapDeskOptions = Readonly<{
@@ -20,10 +20,11 @@ export type SwapDeskOptions = Readonly<{
 /** Tries to change a progress that gateways change as well. */
 const mostTries = 5
 
-type Change = (progress: SwapProgress, seen: SeenSwap, upstream: Described) => SwapProgress | string
-
-/** An upstream whose swap is described in the configuration. */
-type Described = UpstreamSettings & Readonly<{ swap: NonNullable<UpstreamSettings['swap']> }>
+type Change = (
+  progress: SwapProgress,
+  seen: SeenSwap,
+  upstream: SwappedUpstream,
+) => SwapProgress | string
 
 /** The operations on swaps, for the command line and the admin API. */
 export class SwapDesk {
@@ -38,10 +39,10 @@ export class SwapDesk {
     const { upstreams, store } = this.#options
     if (named !== undefined && !upstreams.has(named)) this.#described(named)
     const described = [...upstreams.values()]
-      .filter(isDescribed)
+      .filter(isSwapped)
       .filter(({ name }) => name === (named ?? name))
     const views = described.map(async (upstream) => {
-      return [upstream.name, swapView(upstream, await store.look(nameOf(upstream)))] as const
+      return [upstream.name, swapView(upstream, await store.look(swapNameOf(upstream)))] as const
     })
     return Object.fromEntries(await Promise.all(views))
   }
@@ -80,7 +81,7 @@ export class SwapDesk {
   async #change(named: string, what: string, change: Change): Promise<SwapView> {
     const { store, noted } = this.#options
     const upstream = this.#described(named)
-    const name = nameOf(upstream)
+    const name = swapNameOf(upstream)
     for (let tries = 0; tries < mostTries; tries++) {
       const seen = await store.look(name)
       const { progress } = seen
@@ -95,27 +96,17 @@ export class SwapDesk {
     throw new KeyMistake(`the swap of ${named} changes all the time; try again`, 'conflict')
   }
 
-  #described(named: string): Described {
+  #described(named: string): SwappedUpstream {
     const { upstreams } = this.#options
     const upstream = upstreams.get(named)
-    if (upstream && isDescribed(upstream)) return upstream
-    const all = [...upstreams.values()].filter(isDescribed).map(({ name }) => name)
+    if (upstream && isSwapped(upstream)) return upstream
+    const all = [...upstreams.values()].filter(isSwapped).map(({ name }) => name)
     const others =
       all.length > 0
         ? `there is one of ${all.join(', ')}`
         : 'the configuration describes none: see swap in the section upstreams'
     throw new KeyMistake(`there is no swap of an upstream "${named}"; ${others}`, 'not_found')
   }
-}
-
-function isDescribed(upstream: UpstreamSettings): upstream is Described {
-  return upstream.swap !== undefined
-}
-
-function nameOf(upstream: Described): SwapName {
-  const name = swapNameOf(upstream)
-  if (!name) throw new Error(`the upstream ${upstream.name} has no swap`)
-  return name
 }
 
 function isOnItsWay({ state, step }: SwapProgress, steps: number): boolean {

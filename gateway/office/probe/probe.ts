@@ -1,7 +1,7 @@
 import type { Config, Probe, Route, UpstreamSettings } from '../../front/config/config.ts'
 import { pathExpression } from '../../front/http/paths.ts'
 import { reach } from '../../front/forwarding/health.ts'
-import { rewriter } from '../../front/forwarding/rewrite.ts'
+import { rewriter } from '../../front/forwarding/route-forwarding.ts'
 import type { Target } from '../../front/forwarding/target.ts'
 import { presentSecret, type SecretSource } from '../../../shared/signature.ts'
 import type { CheckSide } from '../../front/swaps/swaps.ts'

@@ -203,7 +203,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         tallies: await listed(stores.tallies.list(day, day)),
         peaks: await listed(stores.peaks.list(day, day)),
         timeline: await stores.timeline.list(one.id, 0, noon),
-        strangers: app.front.strangers.stand('127.0.0.1'),
+        strangers: app.front.strangers.standing('127.0.0.1').decision,
         metrics: text
           .split('\n')
           .filter((line) =>

@@ -28,8 +28,8 @@ async function startOne(t: Test, options: GatewayOptions) {
     }
     return statuses
   }
-  const used = (address: string) => withUsed(strangers.stand(address)).minuteUsed
-  const usedOfDay = (address: string) => withUsed(strangers.stand(address)).dayUsed
+  const used = (address: string) => withUsed(strangers.standing(address).decision).minuteUsed
+  const usedOfDay = (address: string) => withUsed(strangers.standing(address).decision).dayUsed
   return { ...gateway, ask, used, usedOfDay }
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseConfig } from '../../../gateway/office/config/load.ts'
-import { swapNameOf } from '../../../gateway/front/swaps/swap.ts'
+import { isSwapped, swapNameOf } from '../../../gateway/front/swaps/swap.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { configFor, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -162,7 +162,7 @@ t.test('another description is another swap', (t) => {
   const nameOf = (swap: string) => {
     const text = configFor('http://a.test', 'file: x.db', { upstreamMore: `swap: ${swap}` })
     const upstream = parseConfig(text, {}, 'x.yaml').upstreams.get('animals')
-    return upstream && swapNameOf(upstream)?.id
+    return upstream && isSwapped(upstream) && swapNameOf(upstream).id
   }
   const name = nameOf('{ to: ["http://b.test"] }')
   t.equal(nameOf('{ to: [ { url: "http://b.test" } ], every: 5m }'), name, 'however it is written')

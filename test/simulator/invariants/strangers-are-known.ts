@@ -10,7 +10,7 @@ export const strangersAreKnown: Invariant = {
     if (moment.what !== 'learnt') return undefined
     const { gateway, points, sums } = moment
     for (const [i, { address, number }] of points.entries()) {
-      const decision = gateway.strangers.stand(address)
+      const decision = gateway.strangers.standing(address).decision
       const used = usedHere(decision, shortest)
       const sum = sums[i] ?? 0
       if (numberOf(decision.seen, shortest) === number && used < sum) {

@@ -1,13 +1,16 @@
 import { secretFault } from '../../../../shared/signature.ts'
 import { socketPathOf } from '../../../../shared/unix-socket.ts'
-import type { Config } from '../../../front/config/config.ts'
-import { originOf } from '../../../front/forwarding/target-url.ts'
+import type { Config, UpstreamSettings } from '../../../front/config/config.ts'
+import { isTargetUrl, originOf, targetForm } from '../../../front/forwarding/target-url.ts'
 import type { Check, Finding } from '../../probe/probe.ts'
 import type { CommandContext } from '../context.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
+import { ofText } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
+import { argument, textOf, valueOf } from '../parameters.ts'
 import { aligned, type Cell } from '../table.ts'
-import { chosenUpstream, wouldBe } from './would-be.ts'
+
+const targetUrl = ofText(targetForm, (text) => (isTargetUrl(text) ? text : undefined))
 
 export type CheckedUpstream = Check & Readonly<{ url: string; upstream: string }>
 
@@ -21,7 +24,8 @@ export const checkUpstream = operation({
     'gateway is asked to do it, which signs; with GATEWAY_SECRET the command signs. Exit code 1 if anything would break, or ' +
     'could not be judged: without a signature, or because the present backend does not answer.',
   parameters: {
-    ...wouldBe,
+    url: { ...valueOf(targetUrl, 'URL', 'the address of the new backend'), ...argument },
+    upstream: textOf('NAME', 'the upstream, if there are several'),
   },
   role: 'support',
   isAlone: true,
@@ -63,6 +67,16 @@ export const checkUpstream = operation({
 
 const foreignSocket =
   'Only the role all may have a Unix socket asked that is no target of the configuration.'
+
+/** The named upstream, or the only one. */
+function chosenUpstream({ upstreams }: Config, named: string | undefined): UpstreamSettings {
+  const names = [...upstreams.keys()]
+  const name = named ?? (names.length === 1 ? names[0] : undefined)
+  if (name === undefined) throw new WrongInput(`upstream must be one of ${names.join(', ')}`)
+  const upstream = upstreams.get(name)
+  if (upstream) return upstream
+  throw new WrongInput(`there is no upstream "${name}"; there are ${names.join(', ')}`)
+}
 
 /** Whether the configuration names an address, as a target or as one to swap to. */
 function isTarget(url: string, { upstreams }: Config): boolean {

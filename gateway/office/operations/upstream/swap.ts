@@ -89,30 +89,18 @@ async function atItsEnd(
 /** The states that only an operator, or another configuration, ends, and in which callers are at the old side. */
 const backStates: ReadonlySet<SwapState> = new Set(['back', 'refused'])
 
-export const pauseSwap = swapChange('pause', 'Keep a swap at its step', (desk, name) =>
-  desk.pause(name),
-)
+export const pauseSwap = swapChange('pause', 'Keep a swap at its step')
 export const resumeSwap = swapChange(
   'resume',
   'Resume a paused swap, or restart one that went back',
-  (desk, name) => desk.resume(name),
 )
 export const callBackSwap = swapChange(
   'back',
   'Send all callers back to the present targets at once',
-  (desk, name) => desk.back(name),
 )
-export const finishSwap = swapChange(
-  'finish',
-  'Send all callers to the new targets at once',
-  (desk, name) => desk.finish(name),
-)
+export const finishSwap = swapChange('finish', 'Send all callers to the new targets at once')
 
-function swapChange(
-  verb: 'pause' | 'resume' | 'back' | 'finish',
-  summary: string,
-  change: (desk: SwapDesk, name: string) => Promise<SwapView>,
-) {
+function swapChange(verb: Exclude<keyof SwapDesk, 'list'>, summary: string) {
   const at: Endpoint = `POST /admin/upstreams/{name}/swap/${verb}`
   return operation({
     name: `upstream swap ${verb}`,
@@ -121,7 +109,7 @@ function swapChange(
     parameters: { name: { ...upstreamName, isRequired: true } },
     changes: true,
     role: 'all',
-    run: ({ desks }, { name }) => change(desks().swaps, name),
+    run: ({ desks }, { name }) => desks().swaps[verb](name),
     text: ({ summary }) => summary,
   })
 }
