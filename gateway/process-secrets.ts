@@ -26,13 +26,9 @@ export class ProcessSecrets {
     return this.#present.secret
   }
 
-  /** The tokens of operators, and the text that they come from. */
+  /** The tokens of operators. */
   get tokens(): AdminTokens {
     return this.#present.tokens
-  }
-
-  get adminToken(): string {
-    return this.#present.adminToken
   }
 
   /** Reads the files again. Puts other secrets in force, and gives what undoes that; throws a `ConfigError`, and nothing changes. */

@@ -1,7 +1,6 @@
 import { logLevels, type LogTarget } from '../shared/log.ts'
 import { isLoopback } from '../shared/serve.ts'
 import { portOf } from '../shared/units.ts'
-import { guessableWarnings, roleWarnings } from './office/admin/token.ts'
 import { configFile } from './office/config/file-text.ts'
 import { readConfig } from './office/config/load.ts'
 import { ProcessSecrets } from './process-secrets.ts'
@@ -30,7 +29,7 @@ export function settingsFrom(
   const adminPort = portOf(['--admin-port', options['admin-port']], ['ADMIN_PORT', ADMIN_PORT])
   const decidePort = portOf(['--decide-port', options['decide-port']], ['DECIDE_PORT', DECIDE_PORT])
   const secrets = new ProcessSecrets(environment)
-  const { tokens, adminToken } = secrets
+  const { tokens } = secrets
   const level = logLevels.find((level) => level === LOG_LEVEL)
   if (!level)
     throw new Error(`LOG_LEVEL must be one of ${logLevels.join(', ')}, got "${LOG_LEVEL}"`)
@@ -44,13 +43,11 @@ export function settingsFrom(
       `admin.host is ${host}, which others can reach: set ADMIN_TOKEN or admin.trust, or take 127.0.0.1`,
     )
   }
-  /** The weaknesses of the tokens. */
-  const warnings = [...roleWarnings(adminToken), ...guessableWarnings(tokens)]
   /** Ports that options or environment name go before those of the file. */
   const places = {
     listen: { host: listen.host, port: port ?? listen.port },
     admin: { host, port: adminPort ?? admin.port },
     decide: decide && { host: decide.host, port: decidePort ?? decide.port },
   }
-  return { file, loaded, places, environment, secrets, warnings, log: { level, target } }
+  return { file, loaded, places, environment, secrets, log: { level, target } }
 }

@@ -214,9 +214,9 @@ export class Serving {
   }
 
   #warnAtStart(): void {
-    const { loaded, secrets, warnings } = this.#settings
+    const { loaded, secrets } = this.#settings
     const weakness = secretWarning(secrets.secret)
-    this.#warn([...(weakness === undefined ? [] : [weakness]), ...warnings, ...loaded.warnings])
+    this.#warn([...(weakness === undefined ? [] : [weakness]), ...loaded.warnings])
   }
 
   /** Only the leader warns: all workers have read the same. */

@@ -78,7 +78,7 @@ test('task 1: what a customer has sent leads to the reason by one paste and Ente
     await page.getByRole('button', { name: 'Copy answer' }).click()
     await page.getByText('Copied.', { exact: true }).waitFor()
     await go(page, 'plans')
-    await page.keyboard.press('/')
+    await page.locator('#search').focus()
   }
   for (const place of [`requests/${id}`, `keys/${key.id}`]) {
     await admin.ask('PUT', `/admin/bans/${key.id}`, { for: '30m' })

@@ -168,7 +168,7 @@ test('operations and requests at once are edited, and another edit keeps what it
     await page.getByText('Every gateway runs it.').waitFor()
     return readFileSync(file, 'utf8')
   }
-  await page.getByText('Under way at once: 20.').waitFor()
+  await page.getByText('In flight at once: 20.').waitFor()
   await page.getByLabel('A minute', { exact: true }).fill('50')
   await page.getByText('0 of 0 quotas would have been refused').waitFor()
   t.match(
@@ -182,7 +182,7 @@ test('operations and requests at once are edited, and another edit keeps what it
   const of = (name: string) => page.getByRole('group', { name })
   await show.press('Enter')
   await page.getByText('Nothing is changed.').waitFor()
-  const atOnce = of('Under way at once').getByLabel('At once')
+  const atOnce = of('In flight at once').getByLabel('At once')
   t.equal(await atOnce.inputValue(), '20, linger 2s')
   await atOnce.fill('30, linger 2s')
   await of('Operation exports').getByLabel('An hour').fill('7')

@@ -74,15 +74,15 @@ test('how many requests may be under way is told beside the windows', async (t, 
   t.match(await page.locator('[data-plan=free]').innerText(), /60\s+1,000\s+3/)
   await enterKey(page, one.token)
   t.match(await page.locator('.bars').allInnerTexts(), [
-    /Under way: 1 of 3/,
-    /Cap, under way: 0 of 2/,
+    /In flight: 1 of 3/,
+    /Cap, in flight: 0 of 2/,
   ])
   await looksWell(t, page, 'windows-at-once')
 
   const admin = await startAdmin(t, { more })
   const { key: mine } = await admin.gateway.key({ account: 'acme' })
   const console = await open(admin.url, { place: `keys/${mine.id}` })
-  t.match(await console.locator('.bars').innerText(), /Under way: 0 of 3/)
+  t.match(await console.locator('.bars').innerText(), /In flight: 0 of 3/)
 })
 
 test('a list of plans has a column for each window that one of them limits, and one of keys the nearest limit', async (t, open) => {

@@ -20,9 +20,6 @@ export type AdminSecrets = Readonly<{
 /** The least length of a token: 16 random characters can't be guessed. */
 const shortestToken = 16
 
-/** The least number of different characters: of 32 random hexadecimal digits, one in 28 million has fewer. */
-const leastDifferent = 8
-
 /** A fault of an ADMIN_TOKEN. Its message is for operators who start a gateway; `fault` is without their advice. */
 export class AdminTokenFault extends Error {
   readonly fault: string
@@ -59,37 +56,6 @@ function operatorFrom(text: string): Operator {
   const slash = text.lastIndexOf('/')
   const role = roles.find((each) => each === text.slice(slash + 1))
   return slash < 0 || !role ? { name: text, role: 'all' } : { name: text.slice(0, slash), role }
-}
-
-/** A sentence for each operator of an ADMIN_TOKEN whose name has a slash, but no role behind it. */
-export function roleWarnings(setting = ''): string[] {
-  return setting.split(',').flatMap((part) => {
-    const [, name = '', last = ''] = /^\s*([^:]*\/([^:/]*)):/.exec(part) ?? []
-    if (name === '' || roles.some((role) => role === last)) return []
-    return [
-      `ADMIN_TOKEN: "${last}" isn't a role, so ${name} is a name, and may do everything; roles are ${roles.join(', ')}`,
-    ]
-  })
-}
-
-/** A sentence for each operator whose token could be guessed in spite of its length. No sentence quotes a token. */
-export function guessableWarnings(tokens: AdminTokens): string[] {
-  return tokens.flatMap(({ name, token }) => {
-    const why = guessableFor(token)
-    return why === undefined
-      ? []
-      : [
-          `ADMIN_TOKEN: the token of ${name} ${why}, so it may be guessed; openssl rand -hex 32 makes another`,
-        ]
-  })
-}
-
-function guessableFor(token: string): string | undefined {
-  if (new Set(token).size < leastDifferent) return 'has few different characters'
-  // Words and numbers between marks, or words that stand in examples.
-  const isOfWords = /^(?:[a-z]+|\d+)(?:[-_.](?:[a-z]+|\d+))+$/i.test(token)
-  const isUsual = /admin|token|secret|password|changeme|tollgate/i.test(token)
-  return isOfWords || isUsual ? 'is made of words' : undefined
 }
 
 function faultOf({ name, token }: AdminTokens[number], written: string): string | undefined {

@@ -72,6 +72,8 @@ t.test('the metrics tell what has happened', async (t) => {
     t.ok(found, line)
   }
   t.notMatch(metrics, new RegExp(key.id), 'no label holds a key')
+  const series = lines(metrics, 'tollgate_').map((line) => line.replace(/ \S+$/, ''))
+  t.equal(new Set(series).size, series.length, 'each series is there once')
 
   await runCommand(['bans', 'set', key.id, '--for', '1m', '--config', file], {})
   await until(async () => (await call('GET', '/v1/x', undefined, headers)).status === 429)

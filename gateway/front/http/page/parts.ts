@@ -28,7 +28,7 @@ export function partBars({ operations = {}, cap }: Parts): Child {
           const view = views[name]
           return view && bar(`${part}, ${present.toLowerCase()}`, view)
         })}
-        ${placesBar(`${part}, under way`, views.atOnce)}
+        ${placesBar(`${part}, in flight`, views.atOnce)}
       </div>`,
   )
 }

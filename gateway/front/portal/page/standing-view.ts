@@ -96,7 +96,7 @@ function quotaView(standing: OwnStanding): Child {
     }
     <div class="bars">
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
-      ${placesBar('Under way', standing.atOnce)}
+      ${placesBar('In flight', standing.atOnce)}
     </div>
     ${partBars(standing)} ${notice && html`<p>${noticeText(notice)}</p>`}
     ${

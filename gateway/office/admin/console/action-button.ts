@@ -1,3 +1,4 @@
+import { refusalOf, send } from './api.ts'
 import { useRef, useState } from 'preact/hooks'
 import { useWork } from '../../../front/http/page/work.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
@@ -79,7 +80,7 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
                   />
                 </label>`
               }
-              ${fields} ${error !== undefined && failure({ message: error })}
+              ${fields} ${error !== undefined && failure(error)}
               <div class="buttons">
                 <button type="button" onClick=${() => dialog.current?.close()}>Cancel</button>
                 <button class="go" disabled=${isBusy || (typed !== undefined && word !== typed)}>
@@ -90,4 +91,39 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
       }
     </dialog>
   `
+}
+
+type CsvProps = Readonly<{
+  /** The words on its button. */
+  label: string
+  /** The name of the file. */
+  file: string
+  method: string
+  path: string
+  body?: unknown
+}>
+
+/** A button that saves an answer as CSV, as the command writes it. A refusal is told, and no file is made of it. */
+export function SaveCsv({ label, file, method, path, body }: CsvProps) {
+  const { error, run } = useWork()
+  const save = async (): Promise<void> => {
+    const answer = await send(method, path, { body, accept: 'text/csv' })
+    if (!answer.ok) throw await refusalOf(answer)
+    saveAs(file, await answer.text())
+  }
+  return html`
+    <p class="tools">
+      <button type="button" onClick=${() => void run(save)}>${label}</button>
+      ${error !== undefined && failure(error)}
+    </p>
+  `
+}
+
+/** Hands a text to the browser as a file. */
+function saveAs(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
 }

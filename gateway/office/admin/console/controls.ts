@@ -1,6 +1,32 @@
 import { html, type Child } from '../../../front/http/page/html.ts'
 import type { Plan } from './settings.ts'
 
+type Attributes = Readonly<Record<string, unknown>>
+
+/** A field for a text, with words above it. */
+export function field(label: Child, attributes: Attributes): Child {
+  return html`<label>${label} <input autocomplete="off" ...${attributes} /></label>`
+}
+
+/** A field for a time in UTC. */
+export function timeField(label: string, name: string, isoMinute?: string): Child {
+  return field(label, { name, type: 'datetime-local', defaultValue: isoMinute })
+}
+
+type Options = readonly (readonly [value: string, words: string])[]
+
+/** One of several values, with words above them. */
+export function select(label: Child, attributes: Attributes, options: Options, selected?: string) {
+  return html`
+    <label
+      >${label}
+      <select ...${attributes}>
+        ${options.map(([value, words]) => html`<option value=${value} selected=${value === selected}>${words}</option>`)}
+      </select>
+    </label>
+  `
+}
+
 type ChoiceProps<Value extends string> = Readonly<{
   label: string
   value: Value
@@ -9,12 +35,8 @@ type ChoiceProps<Value extends string> = Readonly<{
 }>
 
 /** A few options, one of which is taken. */
-export function Choice<Value extends string>({
-  label,
-  value,
-  options,
-  choose,
-}: ChoiceProps<Value>) {
+export function Choice<Value extends string>(props: ChoiceProps<Value>) {
+  const { label, value, options, choose } = props
   return html`
     <fieldset class="choice">
       <legend class="unseen">${label}</legend>
@@ -41,15 +63,15 @@ export function planField(
   selected?: string,
   choose?: (plan: string) => void,
 ): Child {
-  return html`
-    <label
-      >Plan
-      <select name="plan" required onChange=${(event: Event) => choose?.(typedIn(event))}>
-        ${selected !== undefined && !plans.some(({ name }) => name === selected) && html`<option value="" selected></option>`}
-        ${plans.map(({ name }) => html`<option value=${name} selected=${name === selected}>${name}</option>`)}
-      </select>
-    </label>
-  `
+  const isUnknown = selected !== undefined && !plans.some(({ name }) => name === selected)
+  const names = plans.map(({ name }) => [name, name] as const)
+  const onChange = (event: Event): void => choose?.(typedIn(event))
+  return select(
+    'Plan',
+    { name: 'plan', required: true, onChange },
+    isUnknown ? [['', ''], ...names] : names,
+    isUnknown ? '' : selected,
+  )
 }
 
 /** The form that a page sends by itself. */

@@ -1,30 +1,40 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { asApiError, ask, get, type ApiError } from './api.ts'
+import { createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { asApiError, ask, get, type ApiError, type Session } from './api.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 
+/** The operator of the tab, for all pages. */
+export const Operator = createContext<Session | undefined>(undefined)
+
+/** Whether the operator may do everything. */
+export function useMayAll(): boolean {
+  return useContext(Operator)?.role === 'all'
+}
+
 /** Data of the admin API: its age, and why it isn't newer. */
-export type Loaded<Data> = Readonly<{
-  data: Data | undefined
+export type Dated<Data> = Readonly<{
+  data?: Data
   /** The time of the data; `undefined` before the first answer. */
-  atMs: number | undefined
-  error: ApiError | undefined
-  /** Asks again at once. */
-  reload: () => void
+  atMs?: number
+  error?: ApiError | undefined
 }>
+
+/** `reload` asks again at once. */
+export type Loaded<Data> = Dated<Data> & Readonly<{ reload: () => void }>
 
 /** Asks a path now and, with `everyMs`, again and again. A failure keeps the data, and is told beside it. */
 export function useData<Data>(path: string | undefined, everyMs?: number): Loaded<Data> {
-  const [state, setState] = useState<Omit<Loaded<Data>, 'reload'>>(nothing)
+  const [state, setState] = useState<Dated<Data>>({})
   const [round, setRound] = useState(0)
   const shown = useRef(path)
   useEffect(() => {
     if (path === undefined) return
     const leaving = new AbortController()
-    if (shown.current !== path) setState(nothing)
+    if (shown.current !== path) setState({})
     shown.current = path
     const load = (): void => {
       get<Data>(path, leaving.signal).then(
-        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined }),
+        (data) => setState({ data, atMs: gatewayNowMs() }),
         (error: unknown) => {
           if (leaving.signal.aborted) return
           setState((before) => ({ ...before, error: asApiError(error) }))
@@ -45,34 +55,49 @@ export function useData<Data>(path: string | undefined, everyMs?: number): Loade
   return { ...state, reload: () => setRound((before) => before + 1) }
 }
 
-/** Asks a path about a body, a while after its last change. `isOfIt`: the data is about the present body, not one before. */
+/** A question that takes longer says so. */
+const quickMs = 300
+
+/** The answer about a body, or why there is none. */
+export type Posted<Data> = Readonly<{
+  data?: Data
+  error?: ApiError
+  /** Whether it is about the present body, not one before. */
+  isOfIt: boolean
+  /** Whether the question that runs takes long. */
+  isSlow: boolean
+}>
+
+/** Asks a path about a body, a while after its last change. */
 export function usePosted<Data>(
   path: string,
-  body: object | undefined,
+  body: object | string | undefined,
   pauseMs = 0,
-): Loaded<Data> & Readonly<{ isOfIt: boolean }> {
+): Posted<Data> {
   const text = JSON.stringify(body)
   const [{ of, ...state }, setState] = useState<
-    Omit<Loaded<Data>, 'reload'> & Readonly<{ of?: string }>
-  >(nothing)
+    Readonly<{ data?: Data; error?: ApiError; of?: string; isSlow: boolean }>
+  >({ isSlow: false })
   useEffect(() => {
-    if (!body) return
+    if (body === undefined) return setState({ isSlow: false })
     const leaving = new AbortController()
-    const timer = setTimeout(() => {
+    let timer: ReturnType<typeof setTimeout>
+    const tell = (news: Readonly<{ data: Data } | { error: ApiError }>): void => {
+      clearTimeout(timer)
+      if (!leaving.signal.aborted) setState({ ...news, of: text, isSlow: false })
+    }
+    const load = (): void => {
+      timer = setTimeout(() => setState((before) => ({ ...before, isSlow: true })), quickMs)
       ask<Data>('POST', path, body, leaving.signal).then(
-        (data) => setState({ data, atMs: gatewayNowMs(), error: undefined, of: text }),
-        (error: unknown) => {
-          if (!leaving.signal.aborted) setState({ ...nothing, error: asApiError(error) })
-        },
+        (data) => tell({ data }),
+        (error: unknown) => tell({ error: asApiError(error) }),
       )
-    }, pauseMs)
+    }
+    timer = setTimeout(load, pauseMs)
     return () => {
       clearTimeout(timer)
       leaving.abort()
     }
   }, [path, text])
-  return { ...state, isOfIt: of === text, reload: () => undefined }
+  return { ...state, isOfIt: of === text }
 }
-
-/** Before the first answer. */
-export const nothing = { data: undefined, atMs: undefined, error: undefined }

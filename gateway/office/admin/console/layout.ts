@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get, signOut, type Session } from './api.ts'
-import { useDraft, type KeptDraft } from './editor/draft.ts'
-import { useMigration, type KeptMigration } from './migration.ts'
+import { Operator } from './data.ts'
+import { useDraft, type KeptDraft } from './editor/editor.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { Account } from './pages/account.ts'
 import { Audit } from './pages/audit.ts'
+import { useMigration, type KeptMigration } from './pages/another-backend.ts'
 import { Backends } from './pages/backends.ts'
 import { Configuration } from './pages/configuration.ts'
 import { Deprecations } from './pages/deprecations.ts'
@@ -15,7 +16,6 @@ import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
 import { Request } from './pages/request.ts'
 import { Search } from './search.ts'
-import { Shortcuts } from './shortcuts.ts'
 
 /** The pages of the menu: the place after `#/`, the title, and the lines of its icon. */
 const menu = [
@@ -158,7 +158,6 @@ export function House({ session }: { session: Session }) {
         </nav>
         <div class="who">
           <span>${session.name} <span class="quiet">(${session.role}), times in UTC</span></span>
-          <${Shortcuts} />
           ${
             session.endsAt !== null &&
             html`<button type="button" class="link" onClick=${() => void signOut()}>
@@ -169,7 +168,9 @@ export function House({ session }: { session: Session }) {
       </header>
       <div>
         <${Search} list=${list} />
-        <main id="main" ref=${main}>${contentOf(pageName, id, session, pageState)}</main>
+        <main id="main" ref=${main}>
+          <${Operator.Provider} value=${session}>${contentOf(pageName, id, pageState)}<//>
+        </main>
       </div>
     </div>
   `
@@ -188,7 +189,6 @@ function isAt(menuPlace: string, pageName: string): boolean {
 function contentOf(
   pageName: string,
   id: string | undefined,
-  session: Session,
   pageState: Readonly<{
     draft: KeptDraft
     migration: KeptMigration
@@ -197,7 +197,7 @@ function contentOf(
   }>,
 ): Child {
   const One = pagesOfOne.get(pageName)
-  if (One && id) return html`<${One} key=${id} id=${id} session=${session} />`
+  if (One && id) return html`<${One} key=${id} id=${id} />`
   const entry = menu.find((each) => each.place === pageName) ?? menu[0]
-  return html`<${entry.Page} key=${pageState.search} session=${session} ...${pageState} />`
+  return html`<${entry.Page} key=${pageState.search} ...${pageState} />`
 }

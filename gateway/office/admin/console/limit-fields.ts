@@ -1,6 +1,6 @@
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { windows, type LimitsByName } from '../../../front/http/page/windows.ts'
-import { fieldText } from './controls.ts'
+import { field, fieldText } from './controls.ts'
 import { atOnceFrom, limitFrom, writtenLimit } from './written-limit.ts'
 
 /** The forms of a limit in a field. */
@@ -28,31 +28,20 @@ export function limitFields(
   return html`
     <fieldset class="limits">
       <legend>${legend}</legend>
-      ${shown.map(
-        ({ limit, heading }) => html`
-          <label
-            >${heading}
-            <input
-              class="short"
-              name=${`${of}.${limit}`}
-              defaultValue=${writtenLimit(limits[limit])}
-              autocomplete="off"
-            />
-          </label>
-        `,
-      )}
+      ${shown.map(({ limit, heading }) => limitField(heading, { name: `${of}.${limit}`, defaultValue: writtenLimit(limits[limit]) }))}
     </fieldset>
   `
 }
 
+/** A field for one limit. */
+export function limitField(heading: string, attributes: Readonly<Record<string, unknown>>): Child {
+  return field(heading, { class: 'short', ...attributes })
+}
+
 /** A field for the requests of a plan that may be under way. */
 export function atOnceField(of: string, limits: LimitsByName): Child {
-  return limitFields(
-    of,
-    limits,
-    'Under way at once: a number, unlimited, or such as 20, linger 2s',
-    [atOnce],
-  )
+  const legend = 'In flight at once: a number, unlimited, or such as 20, linger 2s'
+  return limitFields(of, limits, legend, [atOnce])
 }
 
 /**

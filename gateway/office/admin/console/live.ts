@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, asApiError, refusalOf, send } from './api.ts'
 import { shapes } from './charts/over-time.ts'
-import { nothing, type Loaded } from './data.ts'
-import { eventsIn } from './events-in.ts'
+import type { Dated } from './data.ts'
 import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
 import type { LiveRange, LiveRow, Snapshot } from '../../live/snapshot.ts'
 
@@ -19,23 +18,21 @@ const pauseMs = 1_000
 const keptRefusals = 500
 
 /** Follows `GET /admin/live` while the page is visible and not paused. A failure keeps the figures, and is told beside them. */
-export function useLive(range: LiveRange, isPaused: boolean): Loaded<Live> {
-  const [state, setState] = useState<Omit<Loaded<Live>, 'reload'>>(nothing)
+export function useLive(range: LiveRange, isPaused: boolean): Dated<Live> {
+  const [state, setState] = useState<Dated<Live>>({})
   const isVisible = useVisibility()
-  useEffect(() => setState(nothing), [range])
+  useEffect(() => setState({}), [range])
   useEffect(() => {
     if (isPaused || !isVisible) return
     const leaving = new AbortController()
     void follow(range, leaving.signal, (news) => setState((before) => ({ ...before, ...news })))
     return () => leaving.abort()
   }, [range, isPaused, isVisible])
-  return { ...state, reload: () => undefined }
+  return state
 }
 
-type News = Partial<Omit<Loaded<Live>, 'reload'>>
-
 /** Opens the stream again and again, until the page leaves. */
-async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: News) => void) {
+async function follow(range: LiveRange, leaving: AbortSignal, tell: (news: Dated<Live>) => void) {
   while (!leaving.aborted) {
     try {
       await watch(range, leaving, (data) => tell({ data, atMs: gatewayNowMs(), error: undefined }))
@@ -68,6 +65,23 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
     }
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** The data of a stream of events, in their order. */
+async function* eventsIn<Data>(body: ReadableStream<Uint8Array>): AsyncGenerator<Data> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const events = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const data = /^data: (.*)$/m.exec(event)?.[1]
+      if (data !== undefined) yield JSON.parse(data) as Data
+    }
   }
 }
 

@@ -1,11 +1,10 @@
-import { useEffect } from 'preact/hooks'
-import type { ApiError } from './api.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { marks } from './charts/outcomes.ts'
 import { clock, count } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
 import { time as timeOf } from '../../../front/http/page/time.ts'
 import { utc } from '../../../front/http/page/utc.ts'
-import type { Loaded } from './data.ts'
+import type { Dated } from './data.ts'
 
 /** A page: its heading, the command that does the same, what it is there to do at the right, and its content. */
 export function page(title: string, command: string, action: Child, ...content: Child[]) {
@@ -26,12 +25,9 @@ export function page(title: string, command: string, action: Child, ...content: 
  * Data with its age: what could not be asked anew turns grey, and says since when. It is one element of one kind, loaded or
  * not: with another one, its neighbours would be made anew, and lose what was typed into them.
  */
-export function aged<Data>(
-  { data, atMs, error }: Loaded<Data>,
-  show: (data: Data) => Child,
-): Child {
+export function aged<Data>({ data, atMs, error }: Dated<Data>, show: (data: Data) => Child): Child {
   if (data === undefined) {
-    return html`<div>${error ? failure(error) : html`<p class="quiet">Loading …</p>`}</div>`
+    return html`<div>${error ? failure(error.message) : html`<p class="quiet">Loading …</p>`}</div>`
   }
   const asOf = atMs === undefined ? '' : utc(new Date(atMs).toISOString())
   return html`
@@ -47,7 +43,7 @@ export function withMore(sentences: readonly string[], more = 0): readonly strin
   return more === 0 ? sentences : [...sentences, `and ${count(more)} more`]
 }
 
-export function failure({ message }: Pick<ApiError, 'message'>) {
+export function failure(message: string) {
   return html`<p class="banner bad" role="alert">${message}</p>`
 }
 
@@ -115,15 +111,18 @@ export function accountLink(name: string): Child {
 }
 
 /** The key of a quota, and the account that shares it. */
-export const quotaColumn = {
-  name: 'Key',
-  cell: ({
-    key,
-    name,
-    account,
-  }: Readonly<{ key: string; name: string; account?: string | null | undefined }>): Child => html`
+export const quotaColumn = column<QuotaOfKey>(
+  'Key',
+  ({ key, name, account }) => html`
     ${keyLink(key, name)} ${account && html`<div class="quiet">account ${account}</div>`}
   `,
+)
+
+type QuotaOfKey = Readonly<{ key: string; name: string; account?: string | null | undefined }>
+
+/** A column of texts. */
+export function column<Row>(name: Child, cell: (row: Row) => Child): Column<Row> {
+  return { name, cell }
 }
 
 /** A column of numbers. */
@@ -138,14 +137,10 @@ export function table<Row>(
   rows: readonly Row[],
   keyOf: (row: Row, index: number) => string | number = (_row, index) => index,
   isTall = false,
-) {
+): Child {
+  const look = isTall ? 'scroll tall' : 'scroll'
   return html`
-    <div
-      class=${isTall ? 'scroll tall' : 'scroll'}
-      tabindex="0"
-      role="region"
-      aria-label=${caption}
-    >
+    <div class=${look} tabindex="0" role="region" aria-label=${caption}>
       <table>
         <caption>
           ${caption}
@@ -167,6 +162,40 @@ export function table<Row>(
       </table>
     </div>
   `
+}
+
+/** The rows that a long table has at first. */
+const firstRows = 20
+
+/** A table that begins with its first rows, and says how many there are. */
+export function FirstRows<Row>({ caption, columns, rows, keyOf }: FirstRowsProps<Row>) {
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? rows : rows.slice(0, firstRows)
+  const isCut = shown.length < rows.length
+  const said = isCut ? `${caption}: the first ${firstRows} of ${count(rows.length)}` : caption
+  return html`
+    ${table(said, columns, shown, keyOf)}
+    ${isCut && html`<p><button type="button" onClick=${() => setWhole(true)}>Show all ${count(rows.length)}</button></p>`}
+  `
+}
+
+type FirstRowsProps<Row> = Readonly<{
+  caption: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf?: (row: Row) => string
+}>
+
+/** A refusal as lists and answers tell of it. */
+type Refused = Readonly<{
+  reason: string
+  operation?: string | undefined
+  cap?: true | undefined
+}>
+
+/** Why a request was refused, and whose limit it was if not the plan's: "hour of exports", "minute of the cap". */
+export function reasonText({ reason, operation, cap }: Refused): string {
+  return `${reason}${operation === undefined ? '' : ` of ${operation}`}${cap ? ' of the cap' : ''}`
 }
 
 /** Fewer requests say nothing but of failures. */

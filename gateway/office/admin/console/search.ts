@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, ask, get, query } from './api.ts'
-import { messageOf } from '../../../front/http/page/format.ts'
 import { html } from '../../../front/http/page/html.ts'
+import { useWork } from '../../../front/http/page/work.ts'
 import { failure } from './page-parts.ts'
 import { isJwt, judgedJwt } from './pages/jwt.ts'
 import type { FoundKey } from '../../operations/keys/find.ts'
@@ -14,30 +14,23 @@ import type { KeyPage } from '../../operations/keys/list.ts'
  */
 export function Search({ list }: { list: (text: string) => void }) {
   const field = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
+  const { isBusy, error, run, forget } = useWork()
   const [judged, setJudged] = useState<JudgedToken>()
-  const [isBusy, setBusy] = useState(false)
-  const forget = (): void => {
-    setError(undefined)
+  const forgetAll = (): void => {
+    forget()
     setJudged(undefined)
   }
   useEffect(() => {
     field.current?.focus()
-    addEventListener('hashchange', forget)
-    return () => removeEventListener('hashchange', forget)
+    addEventListener('hashchange', forgetAll)
+    return () => removeEventListener('hashchange', forgetAll)
   }, [])
   const go = async (event: Event): Promise<void> => {
     event.preventDefault()
     const text = field.current?.value.trim() ?? ''
-    forget()
-    setBusy(true)
-    try {
-      await follow(text)
-      if (field.current?.value.trim() === text) field.current.value = ''
-    } catch (thrown) {
-      setError(messageOf(thrown))
-    }
-    setBusy(false)
+    setJudged(undefined)
+    const isDone = await run(() => follow(text))
+    if (isDone && field.current?.value.trim() === text) field.current.value = ''
   }
   const follow = async (text: string): Promise<void> => {
     // A token doesn't stay in the page, whatever the answer is.
@@ -47,7 +40,7 @@ export function Search({ list }: { list: (text: string) => void }) {
     }
     const page = text === '' ? undefined : await placeOf(text)
     if (page !== undefined) location.hash = page
-    else if (isToken(text)) setError('No key has this token.')
+    else if (isToken(text)) throw new Error('No key has this token.')
     else list(text)
   }
   return html`
@@ -64,7 +57,7 @@ export function Search({ list }: { list: (text: string) => void }) {
         />
         <button disabled=${isBusy}>Find</button>
       </form>
-      ${error !== undefined && failure({ message: error })} ${judged && judgedJwt(judged)}
+      ${error !== undefined && failure(error)} ${judged && judgedJwt(judged)}
     </div>
   `
 }

@@ -1,8 +1,20 @@
+import { useData, type Loaded } from './data.ts'
 import type { RunningConfig } from '../../operations/config/running.ts'
 
 type Settings = RunningConfig['config']
 
 export type Plan = ReturnType<typeof plansIn>[number]
+
+/** The configuration in force. */
+export function useConfig(everyMs?: number): Loaded<RunningConfig> {
+  return useData<RunningConfig>('/admin/config', everyMs)
+}
+
+/** The plans in force; none until they are there. */
+export function usePlans(): readonly Plan[] {
+  const { data } = useConfig()
+  return data ? plansIn(data.config) : []
+}
 
 /** The plans of a configuration; `custom`: each key brings its own limits. */
 export function plansIn({ plans }: Settings) {

@@ -7,6 +7,7 @@ import type { Plan } from '../../../front/limits/plan.ts'
 import { planOrigins } from '../../../front/jwt/claims.ts'
 import { jwtReasons } from '../../../front/jwt/verify.ts'
 import { noPlan } from '../../../front/counts/meters.ts'
+import type { Labels } from './series.ts'
 
 /** The most series of a metric that begin at 0. Where there would be more, each begins with its first event. */
 const mostSeries = 1_000
@@ -17,9 +18,6 @@ const toAnybody: Codes = ['invalid_request', 'internal_error', 'service_unavaila
 const toStrangers: Codes = ['missing_api_key', 'invalid_api_key', 'too_many_failed_attempts']
 const ofLimits: Codes = ['key_banned', 'too_many_at_once', 'forbidden']
 const ofBackends: Codes = ['gone', 'bad_gateway', 'gateway_timeout']
-
-/** The values of a metric's labels, in their order. */
-type Labels = readonly (string | number)[]
 
 /**
  * Label values that the configuration lets us know before the first event. A counter that isn't there yet has no 0
@@ -74,7 +72,6 @@ export const beginnings = {
     ),
 }
 
-/** Whether a plan limits a window, as far as the configuration tells: those of a custom plan are its keys' own. */
 /** The plans with those of the windows that they have. */
 function byWindow(
   { plans }: Config,
@@ -88,6 +85,7 @@ function byWindow(
   )
 }
 
+/** Whether a plan limits a window, as far as the configuration tells: those of a custom plan are its keys' own. */
 function mayLimit(limits: Limits | 'custom', window: Window): boolean {
   return window.isRequired || (limits !== 'custom' && isLimited(limits, window))
 }

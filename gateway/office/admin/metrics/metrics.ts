@@ -1,4 +1,4 @@
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import type { ConfigState, Reloaded } from '../../config/reload.ts'
 import type { OperatedGateway } from '../../office.ts'
 import { plansWithPlaces } from './beginnings.ts'
@@ -46,16 +46,14 @@ export function createMetrics(
   addSpans(registry, gateway)
   counter(registry, 'tollgate_office_restarts_total', {
     help: 'Times that the thread of reports and configurations died or hung, and was replaced',
-    labels: [],
     read: () => [[officeRestarts()]],
   })
-  const reloads = new Counter({
-    name: 'tollgate_config_reloads_total',
+  const reloads = { changed: 0, unchanged: 0, refused: 0 }
+  counter(registry, 'tollgate_config_reloads_total', {
     help: 'Reloads of the configuration, by result',
-    labelNames: ['result'] as const,
-    registers: [registry],
+    labels: ['result'],
+    read: () => Object.entries(reloads).map(([result, times]) => [times, result]),
   })
-  for (const result of ['changed', 'unchanged', 'refused'] as const) reloads.inc({ result }, 0)
   gauge(registry, 'tollgate_config_info', {
     help: 'The configuration in force, by hash; always 1',
     labels: ['hash'],
@@ -76,7 +74,7 @@ export function createMetrics(
   return {
     own,
     read: async () => ({ type: registry.contentType, text: await (await whole()).metrics() }),
-    reloaded: (result) => reloads.inc({ result }),
+    reloaded: (result) => reloads[result]++,
   }
 }
 
@@ -111,12 +109,10 @@ function addStores(registry: Registry, { front: { meters, quotas } }: OperatedGa
   })
   counter(registry, 'tollgate_store_errors_total', {
     help: 'Decisions and look-ups that failed because the store was out of reach',
-    labels: [],
     read: () => [[meters.storeErrors]],
   })
   counter(registry, 'tollgate_store_emptied_total', {
     help: 'Times that the store was found emptied, or another one in its place',
-    labels: [],
     read: () => [[meters.emptiedStores]],
   })
   gauge(registry, 'tollgate_store_fallback', {

@@ -35,7 +35,6 @@ export function addRequests(registry: Registry, gateway: OperatedGateway): void 
   })
   counter(registry, 'tollgate_signatures_withheld_total', {
     help: 'Requests with a signature that could be taken for the gateway’s, which was not forwarded',
-    labels: [],
     read: () => [[meters.signaturesWithheld]],
   })
   histogram(registry, 'tollgate_own_duration_seconds', {
@@ -109,9 +108,7 @@ export function addSpans(registry: Registry, { front: { meters } }: OperatedGate
   counter(registry, 'tollgate_spans_total', {
     help: 'Spans for OpenTelemetry: sent, failed (the collector didn’t take them), dropped (too many waited)',
     labels: ['result'],
-    *read() {
-      for (const [result, count] of Object.entries(meters.spans)) yield [count, result]
-    },
+    read: () => Object.entries(meters.spans).map(([result, count]) => [count, result]),
   })
 }
 

@@ -1,108 +1,88 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Metric, Registry } from 'prom-client'
 import type { Histogram as Durations } from '../../../front/counts/histogram.ts'
 
-/** A counter whose numbers are counted elsewhere: `read` yields each number with the values of its labels. */
+/** The values of a metric's labels, in their order. */
+export type Labels = readonly (string | number)[]
+
+/** A metric whose numbers are kept elsewhere: `read` yields each with the values of its labels. */
+type Series<Value> = Readonly<{
+  help: string
+  labels?: readonly string[]
+  read: () => Iterable<readonly [Value, ...Labels]>
+}>
+
+/** A counter; the series of the label values that `begins` yields exist from the start, with 0. */
 export function counter(
   registry: Registry,
   name: string,
-  options: Readonly<{
-    help: string
-    labels: readonly string[]
-    /** The label values of series that exist from the start, with 0. */
-    begins?: () => Iterable<readonly (string | number)[]>
-    read: () => Iterable<readonly [number, ...(string | number)[]]>
-  }>,
+  options: Series<number> & Readonly<{ begins?: () => Iterable<Labels> }>,
 ): void {
-  const { help, labels, begins, read } = options
-  new Counter({
-    name,
-    help,
-    labelNames: [...labels],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const values of begins?.() ?? []) this.inc(labelled(labels, values), 0)
-      for (const [count, ...values] of read()) this.inc(labelled(labels, values), count)
-    },
+  const { labels = [], begins = () => [], read } = options
+  add(registry, name, 'counter', 'sum', options, () => {
+    const first = [...begins()].map((labels) => [0, ...labels] as const)
+    return latest(labels, [...first, ...read()])
   })
 }
 
-/** A gauge whose numbers are kept elsewhere; of several workers, `aggregator` says whose number is the whole's. */
+/** A gauge; of several workers, `aggregator` says whose number is the whole's. */
 export function gauge(
   registry: Registry,
   name: string,
-  options: Readonly<{
-    help: string
-    labels?: readonly string[]
-    aggregator: 'first' | 'min' | 'max' | 'sum'
-    read: () => Iterable<readonly [number, ...string[]]>
-  }>,
+  options: Series<number> & Readonly<{ aggregator: 'first' | 'min' | 'max' | 'sum' }>,
 ): void {
-  const { help, labels = [], aggregator, read } = options
-  new Gauge({
-    name,
-    help,
-    labelNames: [...labels],
-    aggregator,
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [value, ...values] of read()) this.set(labelled(labels, values), value)
-    },
+  const { labels = [], aggregator, read } = options
+  add(registry, name, 'gauge', aggregator, options, () => latest(labels, [...read()]))
+}
+
+/** The numbers of series, of each the last one. A label without a value is empty. */
+function latest(
+  names: readonly string[],
+  rows: readonly (readonly [number, ...Labels])[],
+): readonly Line[] {
+  const lines = rows.map(([value, ...given]) => {
+    const labels = names.map((_name, i) => given[i] ?? '')
+    return [labels.join('\n'), { value, labels }] as const
   })
+  return [...new Map(lines).values()]
 }
 
-function labelled(names: readonly string[], values: readonly (string | number)[]) {
-  return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
+/** A histogram of durations. */
+export function histogram(registry: Registry, name: string, options: Series<Durations>): void {
+  add(registry, name, 'histogram', 'sum', options, () =>
+    [...options.read()].flatMap(([{ bounds, counts, sumMs }, ...labels]) => {
+      let count = 0
+      const buckets = counts.map((more, i) => {
+        const le = bounds[i] === undefined ? '+Inf' : bounds[i] / 1_000
+        return { suffix: '_bucket', labels, le, value: (count += more) }
+      })
+      const sum = { suffix: '_sum', labels, value: sumMs / 1_000 }
+      return [...buckets, sum, { suffix: '_count', labels, value: count }]
+    }),
+  )
 }
 
-type Measured = Readonly<{
-  help: string
-  labels?: readonly string[]
-  read: () => Iterable<readonly [Durations, ...string[]]>
-}>
+type Line = Readonly<{ value: number; labels: Labels; suffix?: string; le?: number | string }>
 
-export function histogram(registry: Registry, name: string, options: Measured): void {
-  new MeasuredHistogram(registry, name, options)
-}
-
-/** A histogram whose durations are measured elsewhere. */
-class MeasuredHistogram extends Histogram {
-  readonly #options: Measured
-  readonly #name: string
-
-  constructor(registry: Registry, name: string, options: Measured) {
-    const { help, labels = [] } = options
-    super({ name, help, labelNames: [...labels], registers: [registry] })
-    this.#name = name
-    this.#options = options
-  }
-
-  override get() {
-    return this.getForPromString()
-  }
-
-  /** Called by prom-client when it writes metrics. Its types have neither this method nor the result's form. */
-  getForPromString(): ReturnType<Histogram['get']> {
-    const { help, read } = this.#options
-    const values = [...read()].flatMap((series) => this.#lines(...series))
-    const written: object = { name: this.#name, help, type: 'histogram', values, aggregator: 'sum' }
-    return Promise.resolve(written as Awaited<ReturnType<Histogram['get']>>)
-  }
-
-  #lines({ bounds, counts, sumMs }: Durations, ...labelValues: string[]) {
-    const { labels: names = [] } = this.#options
-    const labels = labelled(names, labelValues)
-    let count = 0
-    const buckets = counts.map((more, i) => ({
-      metricName: `${this.#name}_bucket`,
-      labels: { ...labels, le: bounds[i] === undefined ? '+Inf' : bounds[i] / 1_000 },
-      value: (count += more),
+/** Adds a metric. It is asked for its lines when metrics are written, in the form that prom-client has for its own. */
+function add(
+  registry: Registry,
+  name: string,
+  type: string,
+  aggregator: string,
+  { help, labels: names = [] }: Pick<Series<unknown>, 'help' | 'labels'>,
+  lines: () => readonly Line[],
+): void {
+  const get = (): Promise<object> => {
+    const values = lines().map(({ value, labels, suffix = '', le }) => ({
+      value,
+      metricName: name + suffix,
+      labels: {
+        ...Object.fromEntries(names.map((label, i) => [label, labels[i] ?? ''])),
+        ...(le === undefined ? {} : { le }),
+      },
     }))
-    return [
-      ...buckets,
-      { metricName: `${this.#name}_sum`, labels, value: sumMs / 1_000 },
-      { metricName: `${this.#name}_count`, labels, value: count },
-    ]
+    return Promise.resolve({ name, help, type, aggregator, values })
   }
+  const metric: object = { name, get }
+  registry.registerMetric(metric as Metric)
 }

@@ -1,7 +1,7 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { numeric } from '../page-parts.ts'
+import { column, numeric } from '../page-parts.ts'
 import { asTable, Columns, evenEdges, stackedBars, type Plot } from './columns.ts'
 import { above, below, left, roundSteps, stepLines } from './scale.ts'
 
@@ -43,10 +43,10 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
   return html`
     <figure class="chart">
       <${Columns} ...${{ summary, height, parts, plot }} />
-      ${asTable(
+      ${asTable<Day>(
         `${title}, newest day first`,
         [
-          { name: 'Day', cell: ({ day }: Day) => day },
+          column('Day', ({ day }) => day),
           ...parts.map(({ label }, i) =>
             numeric(label, ({ counts }: Day) => count(counts[i] ?? 0)),
           ),

@@ -60,11 +60,11 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
           onInput=${(event: Event) => choose(Number(typedIn(event)))}
         />`}
       />
-      ${asTable(
+      ${asTable<Curve[number]>(
         `Quotas by their highest use ${unit}`,
         [
-          numeric('Used at least', ([use]: Curve[number]) => count(use)),
-          numeric('Quotas', ([, quotas]: Curve[number]) => count(quotas)),
+          numeric('Used at least', ([use]) => count(use)),
+          numeric('Quotas', ([, quotas]) => count(quotas)),
         ],
         curve,
         ([use]) => use,

@@ -3,7 +3,7 @@ import { asTable, Columns, evenEdges, type Plot } from './columns.ts'
 import { above, below, left, roundSteps, stepLines } from './scale.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
-import { numeric } from '../page-parts.ts'
+import { column, numeric } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 
 /** The narrowest column in pixels that can be read and pointed at. */
@@ -130,11 +130,11 @@ function numbersOf({ range, rows }: Figures, look: Look): Child {
   const { title, parts, isOfCounts, text } = look
   const { line, unit } = shapes[range]
   type Line = readonly [number, readonly number[]]
-  return asTable(
+  return asTable<Line>(
     `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, newest first`,
     [
-      { name: 'From', cell: ([at]: Line) => html`<time>${clockAt(at).slice(0, 5)}</time>` },
-      ...parts.map(({ label }, i) => numeric(label, ([, values]: Line) => text(values[i] ?? 0))),
+      column('From', ([at]) => html`<time>${clockAt(at).slice(0, 5)}</time>`),
+      ...parts.map(({ label }, i) => numeric<Line>(label, ([, values]) => text(values[i] ?? 0))),
     ],
     [...valuesBy(line, rows, look)].sort(([a], [b]) => b - a),
     ([at]) => at,

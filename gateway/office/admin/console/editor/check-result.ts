@@ -1,13 +1,15 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { failure, table, withMore } from '../page-parts.ts'
+import type { Posted } from '../data.ts'
+import { column, failure, table, withMore } from '../page-parts.ts'
 import { shown } from '../settings.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'
-import { patch } from './patch.ts'
 import type { Place } from './lined-text.ts'
-import type { Checked } from './use-check.ts'
 
 type Difference = CheckedConfig['differences'][number]
+
+/** The check of a text, or of one before it. */
+export type Checked = Posted<CheckedConfig>
 
 /** The place of a mistake, and its sentence without it. */
 export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }>) | undefined {
@@ -18,8 +20,9 @@ export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }
 
 /** The mistakes of a text, each leading to its line; or what it would change. */
 export function CheckResult({ checked, go }: { checked: Checked; go: (place: Place) => void }) {
-  const { result, error } = checked
-  if (!result) return failure({ message: error ?? '' })
+  const { data: result, error } = checked
+  if (error) return failure(error.message)
+  if (!result) return null
   const { sound, mistakes, more = 0, warnings, differences, diff = '' } = result
   if (!sound) {
     const all = mistakes.length + more
@@ -65,17 +68,15 @@ function listOf(mistakes: readonly string[], go: (place: Place) => void): Child 
 
 function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Child {
   return html`
-    ${table(
+    ${table<Difference>(
       'Changes to the running configuration',
       [
-        { name: 'Setting', cell: ({ place }: Difference) => html`<code>${place}</code>` },
-        { name: 'Now', cell: ({ before }: Difference) => valueOf(before) },
-        { name: 'New', cell: ({ after }: Difference) => valueOf(after) },
-        {
-          name: 'Takes effect',
-          cell: ({ needsRestart }: Difference) =>
-            needsRestart ? 'after a restart' : 'immediately',
-        },
+        column('Setting', ({ place }) => html`<code>${place}</code>`),
+        column('Now', ({ before }) => valueOf(before)),
+        column('New', ({ after }) => valueOf(after)),
+        column('Takes effect', ({ needsRestart }) =>
+          needsRestart ? 'after a restart' : 'immediately',
+        ),
       ],
       differences,
       ({ place }) => place,
@@ -90,4 +91,16 @@ function changesOf({ differences, keys = {}, refused = {} }: CheckedConfig): Chi
 
 function valueOf(value: unknown): string {
   return value === null ? '–' : shown(value)
+}
+
+/** A patch, line by line: its signs say what the colours do. */
+export function patch(diff: string): Child {
+  const lines = diff.split('\n').filter((line) => line !== '')
+  return html`<pre class="diff" tabindex="0">
+${lines.map((line) => html`<span class=${kindOf(line)}>${`${line}\n`}</span>`)}</pre>`
+}
+
+function kindOf(line: string): string {
+  if (/^(?:---|\+\+\+)/.test(line)) return ''
+  return line.startsWith('+') ? 'added' : line.startsWith('-') ? 'taken' : ''
 }

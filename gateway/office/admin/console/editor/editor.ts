@@ -1,18 +1,20 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ask, type Session } from '../api.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import { useMayAll, usePosted } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 import type { ConfigText } from '../../../operations/config/file.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { messageOf } from '../../../../front/http/page/format.ts'
 import { CheckResult, placeOf } from './check-result.ts'
-import { isChanged, type Draft, type KeptDraft } from './draft.ts'
 import { LinedText, type Place } from './lined-text.ts'
 import { SaveBar } from './save-bar.ts'
-import { useCheck } from './use-check.ts'
+import type { CheckedConfig } from '../../../operations/config/check.ts'
+
+/** How long a check waits after the last key. */
+const pauseMs = 400
 
 type EditorProps = Readonly<{
-  session: Session
   config: RunningConfig
   /** Where the draft is kept while other pages are shown. */
   draft: KeptDraft
@@ -21,8 +23,9 @@ type EditorProps = Readonly<{
 }>
 
 /** Edits the file where it may be read, else any text that is pasted: checked while it is typed, and saved where it may be. */
-export function Editor({ session, config, draft, reload }: EditorProps) {
-  const mayRead = session.role === 'all' && config.saving.on
+export function Editor({ config, draft, reload }: EditorProps) {
+  const mayAll = useMayAll()
+  const mayRead = mayAll && config.saving.on
   const [{ read, text }, setState] = useState(draft.current)
   const [error, setError] = useState<string>()
   const [goTo, setGoTo] = useState<Place>()
@@ -38,16 +41,16 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
     if (!mayRead || isChanged(draft.current)) return
     load().catch((thrown: unknown) => setError(messageOf(thrown)))
   }, [mayRead, config.hash, String(config.mistakes)])
-  const { checked, isSlow } = useCheck(text)
-  const lines = (checked?.text === text ? checked.result?.mistakes : undefined)?.map(
-    (each) => placeOf(each)?.line ?? 0,
-  )
+  const body = text.trim() === '' ? undefined : text
+  const checked = usePosted<CheckedConfig>('/admin/config/check', body, pauseMs)
+  const mistakes = checked.isOfIt ? checked.data?.mistakes : undefined
+  const lines = mistakes?.map((each) => placeOf(each)?.line ?? 0)
   return html`
     <section class="card">
       <h2>${mayRead ? 'The file' : 'In force'}</h2>
       ${!mayRead && withoutReading(config)}
       <p>${mayRead ? '' : 'Paste another configuration. '}${checking}</p>
-      ${error !== undefined && failure({ message: error })}
+      ${error !== undefined && failure(error)}
       <div class="editor">
         <div>
           <${LinedText}
@@ -70,8 +73,8 @@ export function Editor({ session, config, draft, reload }: EditorProps) {
           />
         </div>
         <div>
-          <p class="quiet" role="status">${isSlow && 'Checking …'}</p>
-          ${checked && html`<${CheckResult} checked=${checked} go=${(place: Place) => setGoTo({ ...place })} />`}
+          <p class="quiet" role="status">${checked.isSlow && 'Checking …'}</p>
+          ${(checked.data ?? checked.error) && html`<${CheckResult} checked=${checked} go=${(place: Place) => setGoTo({ ...place })} />`}
         </div>
       </div>
     </section>
@@ -89,4 +92,28 @@ function withoutReading({ config, saving }: RunningConfig): Child {
       <pre class="tall" tabindex="0">${JSON.stringify(config, null, 2)}</pre>
     </details>
   `
+}
+
+/** The text being typed, and the file that it was made from, where that may be read. */
+type Draft = Readonly<{ read: ConfigText | undefined; text: string }>
+
+/** The draft of a session: other pages don't end it, and a tab that is closed with one asks first. */
+export type KeptDraft = { current: Draft }
+
+/** Keeps the draft while the console is open. It may hold secrets, so no storage has it. */
+export function useDraft(): KeptDraft {
+  const draft = useRef<Draft>({ read: undefined, text: '' })
+  useEffect(() => {
+    const ask = (event: Event): void => {
+      if (isChanged(draft.current)) event.preventDefault()
+    }
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [])
+  return draft
+}
+
+/** Whether a draft has more than the file. */
+function isChanged({ read, text }: Draft): boolean {
+  return text !== (read?.text ?? '')
 }

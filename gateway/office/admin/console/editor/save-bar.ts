@@ -4,14 +4,14 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { ConfigText } from '../../../operations/config/file.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { SaveFile } from './save-file.ts'
-import type { Checked } from './use-check.ts'
+import type { Checked } from './check-result.ts'
 
 type SaveBarProps = Readonly<{
   config: RunningConfig
   /** The file as it was read; `undefined` where it may not be. */
   read: ConfigText | undefined
   text: string
-  checked: Checked | undefined
+  checked: Checked
   load: () => Promise<void>
   saved: (hash: string) => void
 }>
@@ -21,7 +21,7 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
   const [copied, setCopied] = useState('')
   const isChanged = read !== undefined && text !== read.text
   const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
-  const why = read && isChanged ? whyNot(config, text, checked) : undefined
+  const why = read && isChanged ? whyNot(config, checked) : undefined
   return html`
     <div class="tools">
       <button type="button" disabled=${text === ''} onClick=${copy}>
@@ -41,7 +41,7 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
           file=${config.file}
           text=${text}
           over=${read.hash}
-          settings=${checked?.result?.differences.length ?? 0}
+          settings=${checked.data?.differences.length ?? 0}
           isOffered=${isChanged && why === undefined}
           saved=${saved}
         />`
@@ -52,15 +52,11 @@ export function SaveBar({ config, read, text, checked, load, saved }: SaveBarPro
 }
 
 /** Why a text can't be saved; empty until its check is there, `undefined` if it can. */
-function whyNot(
-  { unsavable }: RunningConfig,
-  text: string,
-  checked: Checked | undefined,
-): string | undefined {
+function whyNot({ unsavable }: RunningConfig, checked: Checked): string | undefined {
   if (unsavable !== null) return `${unsavable}. Copy it instead.`
-  if (checked?.text !== text) return ''
-  const { result, error } = checked
-  if (!result) return error
+  if (!checked.isOfIt) return ''
+  const { data: result, error } = checked
+  if (!result) return error?.message
   if (!result.sound) return 'it has mistakes.'
   const fixed = result.differences.filter(({ needsRestart }) => needsRestart)
   if (fixed.length === 0) return undefined

@@ -1,5 +1,5 @@
-import { query, type Session } from '../api.ts'
-import { useData } from '../data.ts'
+import { query } from '../api.ts'
+import { useData, useMayAll } from '../data.ts'
 import { plural } from '../../../../front/http/page/format.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
@@ -11,8 +11,8 @@ import { MakeKey } from './make-key.ts'
 const mostKeys = 200
 
 /** An account: its keys, which use up one quota. */
-export function Account({ id, session }: { id: string; session: Session }) {
-  const mayAll = session.role === 'all'
+export function Account({ id }: { id: string }) {
+  const mayAll = useMayAll()
   const path = `/admin/keys${query({ account: id, standing: 'true', limit: mostKeys })}`
   const keys = useData<KeyPage>(path, 5_000)
   return page(

@@ -1,30 +1,51 @@
-import { ask, type Session } from '../api.ts'
+import { useContext, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
 import { useWork } from '../../../../front/http/page/work.ts'
-import { Choice, fieldText, formIn, typedIn } from '../controls.ts'
-import type { Migration, KeptMigration } from '../migration.ts'
+import { Choice, field, fieldText, formIn, select, typedIn } from '../controls.ts'
+import { Operator } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { failure } from '../page-parts.ts'
+import { column, failure, numeric, table } from '../page-parts.ts'
 import type { CheckedUpstream } from '../../../operations/upstream/check.ts'
+import type { Finding } from '../../../probe/probe.ts'
 import { Edit } from './edit.ts'
-import { ProbeFindings } from './probe-findings.ts'
+
+/** The way to another backend: its address, typed once, and what its steps have told. */
+type Migration = Readonly<{
+  url: string
+  /** The upstream that it would be of; empty for the first one. */
+  upstream: string
+  step: 'check' | 'swap'
+  checked?: CheckedUpstream | undefined
+  /** The description of the swap. */
+  swap?: Readonly<Record<string, unknown>> | undefined
+}>
+
+export type KeptMigration = ReturnType<typeof useMigration>
+
+/** Keeps a migration while the console is open: other pages don't end it. */
+export function useMigration() {
+  const [at, setAt] = useState<Migration>({ url: '', upstream: '', step: 'check' })
+  const change = (news: Partial<Migration>): void => setAt((before) => ({ ...before, ...news }))
+  return { at, change }
+}
 
 type Step = Migration['step']
 
 type Props = Readonly<{
-  session: Session
   migration: KeptMigration
   /** The names of the upstreams. */
   upstreams: readonly string[]
 }>
 
 /** The way to another backend: its address, a check by probes, a swap. */
-export function AnotherBackend({ session, migration, upstreams }: Props) {
+export function AnotherBackend({ migration, upstreams }: Props) {
+  const role = useContext(Operator)?.role
   const { at, change } = migration
   const { isBusy, error, run } = useWork()
   const [first] = upstreams
-  if (session.role === 'read' || first === undefined) return null
+  if (role === 'read' || first === undefined) return null
   const { url, checked, swap } = at
-  const step = session.role === 'all' ? at.step : 'check'
+  const step = role === 'all' ? at.step : 'check'
   const upstream = at.upstream || first
   const backend = { url, upstream }
   const acts: Readonly<Record<Step, (form: FormData) => void>> = {
@@ -44,7 +65,7 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
       <form onSubmit=${submit}>
         ${addressOf(at, upstream, upstreams, change)}
         ${
-          session.role === 'all' &&
+          role === 'all' &&
           html`<${Choice}
             label="Step"
             value=${step}
@@ -55,11 +76,9 @@ export function AnotherBackend({ session, migration, upstreams }: Props) {
         <p>${about[step]}</p>
         <div class="tools">${fieldsOf(step, isBusy)}</div>
       </form>
-      ${error !== undefined && failure({ message: error })}
+      ${error !== undefined && failure(error)}
       ${checked?.url === url && checked.upstream === upstream && html`<${ProbeFindings} checked=${checked} />`}
-      ${
-        swap && html`<${Edit} set=${{ [`upstreams.${upstream}.swap`]: swap }} session=${session} />`
-      }
+      ${swap && html`<${Edit} set=${{ [`upstreams.${upstream}.swap`]: swap }} />`}
     </section>
   `
 }
@@ -83,27 +102,17 @@ function addressOf(
 ): Child {
   const take = (name: 'url' | 'upstream') => (event: Event) =>
     change({ [name]: typedIn(event), swap: undefined })
+  const names = upstreams.map((name) => [name, name] as const)
   return html`
     <div class="tools">
-      <label
-        >Address
-        <input
-          type="url"
-          required
-          value=${url}
-          placeholder="http://10.0.0.9:8090"
-          onInput=${take('url')}
-        />
-      </label>
-      ${
-        upstreams.length > 1 &&
-        html`<label
-          >Upstream
-          <select value=${upstream} onInput=${take('upstream')}>
-            ${upstreams.map((name) => html`<option value=${name}>${name}</option>`)}
-          </select>
-        </label>`
-      }
+      ${field('Address', {
+        type: 'url',
+        required: true,
+        value: url,
+        placeholder: 'http://10.0.0.9:8090',
+        onInput: take('url'),
+      })}
+      ${upstreams.length > 1 && select('Upstream', { onInput: take('upstream') }, names, upstream)}
     </div>
   `
 }
@@ -118,13 +127,8 @@ function fieldsOf(step: Step, isBusy: boolean) {
   `
 }
 
-function text(name: string, label: string, value: string): Child {
-  return html`
-    <label key=${name}
-      >${label}
-      <input class="short" name=${name} required defaultValue=${value} autocomplete="off" />
-    </label>
-  `
+function text(name: string, label: string, defaultValue: string): Child {
+  return field(label, { name, class: 'short', required: true, defaultValue })
 }
 
 function swapIn(form: FormData, url: string): Migration['swap'] {
@@ -134,4 +138,30 @@ function swapIn(form: FormData, url: string): Migration['swap'] {
     steps: steps.filter((step) => step !== '').map(Number),
     every: fieldText(form, 'every'),
   }
+}
+
+/** What probes have told of another backend. */
+function ProbeFindings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
+  const breaks = findings.some((finding) => finding.breaks.length > 0)
+  const verdict = breaks ? 'It would break callers.' : 'Not everything could be compared.'
+  return html`
+    <p class=${`banner ${fit ? 'good' : 'bad'}`} role="status">
+      ${fit ? 'Nothing would break.' : verdict}
+    </p>
+    ${table<Finding>(
+      'Findings',
+      [
+        column('Probe', ({ probe }) => html`<code>${probe}</code>`),
+        column('Expected', ({ expected }) => expected),
+        column('Got', ({ got }) => got),
+        numeric('ms', ({ milliseconds }) => milliseconds),
+        column(
+          'Would break',
+          ({ breaks, note }) =>
+            breaks.concat(note ?? []).join('; ') || html`<span class="quiet">nothing</span>`,
+        ),
+      ],
+      findings,
+    )}
+  `
 }

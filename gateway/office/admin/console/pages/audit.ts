@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
-import { fieldText, formIn } from '../controls.ts'
+import { field, fieldText, formIn } from '../controls.ts'
 import { useData } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { limitsText } from '../../../../front/http/page/windows.ts'
-import { aged, keyLink, page, table, time } from '../page-parts.ts'
+import { aged, column, keyLink, page, table, time } from '../page-parts.ts'
 import { membersOf, shown } from '../settings.ts'
 import type { AuditView } from '../../../operations/reports/audit.ts'
 
@@ -24,20 +24,20 @@ export function Audit() {
     null,
     html`
       <form class="tools" onSubmit=${apply}>
-        <label>Key <input name="key" placeholder="its id or name" autocomplete="off" /></label>
-        <label>By <input name="who" placeholder="an operator" autocomplete="off" /></label>
+        ${field('Key', { name: 'key', placeholder: 'its id or name' })}
+        ${field('By', { name: 'who', placeholder: 'an operator' })}
         <button>Filter</button>
       </form>
     `,
     aged(changes, (all) => {
       const shown = all.filter(({ by }) => who === '' || by === who)
       if (shown.length === 0) return html`<p class="quiet">Nothing was changed.</p>`
-      return table(
+      return table<AuditView>(
         'The latest changes and bans, newest first',
         [
-          { name: 'When', cell: ({ at }: AuditView) => time(at) },
-          { name: 'What', cell: (row) => html`<div class="why">${sentenceOf(row)}</div>` },
-          { name: 'Details', cell: rawChange },
+          column('When', ({ at }) => time(at)),
+          column('What', (row) => html`<div class="why">${sentenceOf(row)}</div>`),
+          column('Details', rawChange),
         ],
         shown,
       )

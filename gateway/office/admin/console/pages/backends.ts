@@ -1,26 +1,30 @@
-import type { Session } from '../api.ts'
-import type { KeptMigration } from '../migration.ts'
 import { useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, emptyPage, numeric, page, table, time, toConfiguration } from '../page-parts.ts'
-import { routesTo } from '../settings.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
+import {
+  aged,
+  column,
+  emptyPage,
+  numeric,
+  page,
+  table,
+  time,
+  toConfiguration,
+} from '../page-parts.ts'
+import { routesTo, useConfig } from '../settings.ts'
 import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
-import { AnotherBackend } from './another-backend.ts'
+import { AnotherBackend, type KeptMigration } from './another-backend.ts'
 import { Swaps } from './swap.ts'
 
-type Props = Readonly<{ session: Session; migration: KeptMigration }>
-
 /** The targets behind this gateway, and the way to others and back. */
-export function Backends({ session, migration }: Props) {
+export function Backends({ migration }: { migration: KeptMigration }) {
   const upstreams = useData<UpstreamsView>('/admin/upstreams', 2_000)
-  const config = useData<RunningConfig>('/admin/config')
+  const config = useConfig()
   return page(
     'Backends',
     'tollgate upstream list · tollgate upstream check URL · tollgate upstream swap status',
     null,
-    html`<${Swaps} session=${session} />`,
+    html`<${Swaps} />`,
     aged(upstreams, (all) => {
       const names = Object.entries(all)
       if (names.length === 0)
@@ -33,7 +37,6 @@ export function Backends({ session, migration }: Props) {
       )
     }),
     html`<${AnotherBackend}
-      session=${session}
       migration=${migration}
       upstreams=${Object.keys(upstreams.data ?? {})}
     />`,
@@ -62,23 +65,21 @@ type Row = readonly [url: string, target: TargetView]
 function targetsOf(name: string, targets: UpstreamsView[string]): Child {
   const rows = Object.entries(targets)
   if (rows.length === 0) return html`<p class="quiet">It has had no requests yet.</p>`
-  return table(
+  return table<Row>(
     `Targets of ${name}, as this gateway has seen them since its start`,
     [
-      { name: 'Target', cell: ([url]: Row) => html`<code>${url}</code>` },
-      { name: 'Health', cell: ([, target]: Row) => healthOf(target) },
-      {
-        name: 'Last failure',
-        cell: ([, { lastFailure }]: Row) =>
-          lastFailure
-            ? html`${time(lastFailure.at)} ${lastFailure.cause}`
-            : html`<span class="quiet">none</span>`,
-      },
-      numeric('Weight', ([, { weight }]: Row) => weight),
-      { name: 'Signed', cell: ([, { signed }]: Row) => (signed ? 'yes' : 'no') },
-      numeric('In flight', ([, { underWay }]: Row) => count(underWay)),
-      { name: 'Answers', cell: ([, { answers }]: Row) => answersOf(answers) },
-      numeric('p50, p95', ([, { p50Ms, p95Ms }]: Row) =>
+      column('Target', ([url]) => html`<code>${url}</code>`),
+      column('Health', ([, target]) => healthOf(target)),
+      column('Last failure', ([, { lastFailure }]) =>
+        lastFailure
+          ? html`${time(lastFailure.at)} ${lastFailure.cause}`
+          : html`<span class="quiet">none</span>`,
+      ),
+      numeric('Weight', ([, { weight }]) => weight),
+      column('Signed', ([, { signed }]) => (signed ? 'yes' : 'no')),
+      numeric('In flight', ([, { underWay }]) => count(underWay)),
+      column('Answers', ([, { answers }]) => answersOf(answers)),
+      numeric('p50, p95', ([, { p50Ms, p95Ms }]) =>
         p50Ms === null ? '–' : `${p50Ms}, ${p95Ms} ms`,
       ),
     ],

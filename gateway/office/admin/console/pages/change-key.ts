@@ -1,11 +1,9 @@
 import { ask } from '../api.ts'
-import { fieldText, planField } from '../controls.ts'
-import { useData } from '../data.ts'
+import { field, fieldText, planField, timeField } from '../controls.ts'
 import { FormDialog } from '../action-button.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { plansIn } from '../settings.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
+import { usePlans } from '../settings.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, for good or until a time, its cap, its end and its note. */
@@ -23,8 +21,7 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
     reference = '',
     note = '',
   } = details
-  const config = useData<RunningConfig>('/admin/config')
-  const plans = config.data ? plansIn(config.data.config) : []
+  const plans = usePlans()
   const submit = async (form: FormData): Promise<void> => {
     await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))
     done()
@@ -39,18 +36,10 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
         kind === undefined && planField(plans, plan)
       }
       ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
-      <label
-        >Until (UTC), then back to the present plan and limits; empty: no end
-        <input name="until" type="datetime-local" />
-      </label>
-      <label
-        >Expires at (UTC); empty: never
-        <input name="expiresAt" type="datetime-local" defaultValue=${minuteOf(expiresAt)} />
-      </label>
-      <label>
-        Reference <input name="reference" defaultValue=${reference} autocomplete="off" />
-      </label>
-      <label>Note <input name="note" defaultValue=${note} autocomplete="off" /></label>
+      ${timeField('Until (UTC), then back to the present plan and limits; empty: no end', 'until')}
+      ${timeField('Expires at (UTC); empty: never', 'expiresAt', minuteOf(expiresAt))}
+      ${field('Reference', { name: 'reference', defaultValue: reference })}
+      ${field('Note', { name: 'note', defaultValue: note })}
     `}
   />`
 }

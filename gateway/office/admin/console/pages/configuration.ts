@@ -1,16 +1,16 @@
 import { ActionButton } from '../action-button.ts'
-import { ask, type Session } from '../api.ts'
-import { useData } from '../data.ts'
-import type { KeptDraft } from '../editor/draft.ts'
-import { Editor } from '../editor/editor.ts'
+import { ask } from '../api.ts'
+import { useData, useMayAll } from '../data.ts'
+import { Editor, type KeptDraft } from '../editor/editor.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, page, table, time, withMore } from '../page-parts.ts'
+import { aged, column, page, table, time, withMore } from '../page-parts.ts'
 import type { FleetView } from '../../../fleet/view.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
+import { useConfig } from '../settings.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */
-export function Configuration({ session, draft }: { session: Session; draft: KeptDraft }) {
-  const config = useData<RunningConfig>('/admin/config', 5_000)
+export function Configuration({ draft }: { draft: KeptDraft }) {
+  const mayAll = useMayAll()
+  const config = useConfig(5_000)
   const fleet = useData<FleetView>('/admin/gateways', 2_000)
   const reload = async (): Promise<void> => {
     await ask('POST', '/admin/config/reload')
@@ -36,7 +36,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
         }
         ${warnings.map((warning) => html`<p class="banner"><code>${warning}</code></p>`)}
         ${
-          session.role === 'all' &&
+          mayAll &&
           html` <div class="tools">
             <${ActionButton}
               label="Reload the file"
@@ -47,13 +47,7 @@ export function Configuration({ session, draft }: { session: Session; draft: Kep
         }
       `,
     ),
-    config.data &&
-      html`<${Editor}
-        session=${session}
-        config=${config.data}
-        draft=${draft}
-        reload=${config.reload}
-      />`,
+    config.data && html`<${Editor} config=${config.data} draft=${draft} reload=${config.reload} />`,
     aged(fleet, gatewaysOf),
   )
 }
@@ -62,26 +56,18 @@ function gatewaysOf({ summary, gateways, differSinceAt }: FleetView): Child {
   return html`
     <h2>Gateways</h2>
     <p class=${differSinceAt === null ? '' : 'banner bad'} role="status">${summary}</p>
-    ${table(
+    ${table<FleetView['gateways'][number]>(
       'All gateways of this store',
       [
-        { name: 'Name', cell: ({ name }: FleetView['gateways'][number]) => name },
-        { name: 'Version', cell: ({ version }: FleetView['gateways'][number]) => version },
-        { name: 'Since', cell: ({ startedAt }: FleetView['gateways'][number]) => time(startedAt) },
-        {
-          name: 'Configuration',
-          cell: ({ config }: FleetView['gateways'][number]) =>
-            config ? html`<code>${config.hash}</code>` : 'its own',
-        },
-        {
-          name: 'In force since',
-          cell: ({ config }: FleetView['gateways'][number]) => time(config?.sinceAt),
-        },
-        {
-          name: 'Refuses its file',
-          cell: ({ config }: FleetView['gateways'][number]) => config?.refuses ?? '',
-        },
-        { name: 'Address', cell: ({ address }: FleetView['gateways'][number]) => address ?? '' },
+        column('Name', ({ name }) => name),
+        column('Version', ({ version }) => version),
+        column('Since', ({ startedAt }) => time(startedAt)),
+        column('Configuration', ({ config }) =>
+          config ? html`<code>${config.hash}</code>` : 'its own',
+        ),
+        column('In force since', ({ config }) => time(config?.sinceAt)),
+        column('Refuses its file', ({ config }) => config?.refuses ?? ''),
+        column('Address', ({ address }) => address ?? ''),
       ],
       gateways,
       ({ id }) => id,

@@ -1,14 +1,13 @@
-import type { Session } from '../api.ts'
 import { DayBars, type Day } from '../charts/days.ts'
-import { Retirement, sentenceOf, type Deprecation } from '../charts/retirement.ts'
 import { useData } from '../data.ts'
-import { FirstRows } from '../first-rows.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   aged,
+  column,
   emptyPage,
+  FirstRows,
   keyLink,
   numeric,
   page,
@@ -16,14 +15,17 @@ import {
   toConfiguration,
   type Column,
 } from '../page-parts.ts'
-import { SaveCsv } from '../save-csv.ts'
+import { SaveCsv } from '../action-button.ts'
 import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
-import { Extend } from './extend.ts'
+import { useConfig } from '../settings.ts'
+
+/** A deprecated operation's settings, as the configuration shows them. */
+type Deprecation = RunningConfig['config']['deprecations'][number]
 
 /** Each deprecated operation: its way to the sunset, its calls, and the keys that still call it. */
-export function Deprecations({ session }: { session: Session }) {
-  const config = useData<RunningConfig>('/admin/config')
+export function Deprecations() {
+  const config = useConfig()
   const calls = useData<readonly CallsView[]>('/admin/deprecations')
   const days = useData<readonly CallsOfDay[]>('/admin/deprecations/days')
   return page(
@@ -35,15 +37,13 @@ export function Deprecations({ session }: { session: Session }) {
       if (all.length === 0) return nothingYet()
       return html`
         ${aged(calls, saveAll)}
-        ${all.map((deprecation, index) => {
+        ${all.map((deprecation) => {
           const { operation } = deprecation
           return html`
             <section class="card" key=${operation}>
               <h2><code>${operation}</code></h2>
               <p>${sentenceOf(deprecation, gatewayNowMs())}</p>
-              <${Retirement} deprecation=${deprecation} />
               ${extensionsOf(deprecation)}
-              <${Extend} deprecation=${deprecation} index=${index} session=${session} />
               ${aged(days, (each) => callsByDay(each.filter((day) => day.operation === operation)))}
               ${aged(calls, (each) => callersOf(each.filter((row) => row.operation === operation)))}
             </section>
@@ -52,6 +52,21 @@ export function Deprecations({ session }: { session: Session }) {
       `
     }),
   )
+}
+
+/** The way to the sunset in a sentence. */
+function sentenceOf(
+  { since, sunset, brownouts, replacement, afterSunset }: Deprecation,
+  nowMs: number,
+): string {
+  const next = brownouts.find(({ to }) => Date.parse(to) > nowMs)
+  const brownout = next ? ` The next brownout is from ${next.from} to ${next.to}.` : ''
+  const instead = replacement === undefined ? '' : ` Callers are sent to ${replacement}.`
+  if (sunset === undefined) return `Deprecated since ${since}, without a sunset.${instead}`
+  const isOver = Date.parse(sunset) <= nowMs
+  const gone = isOver ? `has returned 410 since ${sunset}` : `returns 410 from ${sunset}`
+  const end = afterSunset === 'gone' ? gone : `is still served after its sunset on ${sunset}`
+  return `Deprecated since ${since}; ${end}.${brownout}${instead}`
 }
 
 function saveAll(calls: readonly CallsView[]): Child {
@@ -109,10 +124,10 @@ function callersOf(rows: readonly CallsView[]): Child {
 }
 
 const callerColumns: readonly Column<CallsView>[] = [
-  { name: 'Key', cell: ({ key, name }) => keyLink(key, name || key) },
+  column('Key', ({ key, name }) => keyLink(key, name || key)),
   numeric('Calls', ({ calls }) => count(calls)),
-  { name: 'Last', cell: ({ last }) => time(last) },
-  { name: 'Sunset', cell: ownSunset },
+  column('Last', ({ last }) => time(last)),
+  column('Sunset', ownSunset),
 ]
 
 function ownSunset({ sunset, extension, needsExtension }: CallsView): Child {

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Session } from '../api.ts'
-import { usePosted } from '../data.ts'
-import { patch } from '../editor/patch.ts'
+import { useMayAll, usePosted } from '../data.ts'
+import { patch } from '../editor/check-result.ts'
 import { SaveFile } from '../editor/save-file.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
@@ -11,7 +10,6 @@ import type { EditedConfig } from '../../../operations/config/edit.ts'
 type Props = Readonly<{
   /** New values by their places, such as `plans.free.perMinute`. */
   set: Readonly<Record<string, unknown>>
-  session: Session
   /** The page that shows what the change does. */
   watch?: string
 }>
@@ -30,11 +28,11 @@ export function EditButton({ label, ...edit }: Props & Readonly<{ label: string 
 }
 
 /** A change of the configuration's file: its lines, checked; to be copied or, where that is allowed, saved. */
-export function Edit({ set, session, watch }: Props) {
-  const mayAll = session.role === 'all'
+export function Edit({ set, watch }: Props) {
+  const mayAll = useMayAll()
   const edited = usePosted<EditedConfig>('/admin/config/edit', mayAll ? { set } : undefined)
   if (!mayAll) return null
-  if (edited.error) return failure(edited.error)
+  if (edited.error) return failure(edited.error.message)
   if (!edited.data) return null
   const { file, diff, mistakes, more, warnings, text, hash } = edited.data
   if (diff === '') return html`<p class="quiet">${file} says so already.</p>`

@@ -1,6 +1,5 @@
 import { useRef } from 'preact/hooks'
-import type { Session } from '../api.ts'
-import { useData } from '../data.ts'
+import { useData, useMayAll } from '../data.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
@@ -8,8 +7,9 @@ import type { KeyPage } from '../../../operations/keys/list.ts'
 import { MakeKey } from './make-key.ts'
 
 /** The way to the first request, for a gateway whose keys were never used; `isQuiet`: nothing has come lately. */
-export function FirstSteps({ session, isQuiet }: { session: Session; isQuiet: boolean }) {
+export function FirstSteps({ isQuiet }: { isQuiet: boolean }) {
   const section = useRef<HTMLElement>(null)
+  const mayAll = useMayAll()
   const path = (of: string): string | undefined => (isQuiet ? `/admin/${of}` : undefined)
   const keys = useData<KeyPage>(path('keys?limit=20'), 5_000)
   // A gateway that has just begun may answer 503 at first.
@@ -28,7 +28,7 @@ export function FirstSteps({ session, isQuiet }: { session: Session; isQuiet: bo
       <ol>
         <li>
           <p>
-            ${session.role === 'all' ? html`<${MakeKey} made=${keys.reload} />` : 'Ask for a key'}
+            ${mayAll ? html`<${MakeKey} made=${keys.reload} />` : 'Ask for a key'}
             ${some.length > 0 && html` or take a token that <code>npm start</code> has printed`}
           </p>
         </li>

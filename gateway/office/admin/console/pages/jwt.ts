@@ -1,7 +1,7 @@
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { aged, facts, keyLink, numeric, table, time } from '../page-parts.ts'
+import { aged, column, facts, keyLink, numeric, table, time, type Column } from '../page-parts.ts'
 import type { JudgedToken } from '../../../operations/jwt/judged.ts'
 import type { Issuers as IssuersView } from '../../../operations/jwt/list.ts'
 
@@ -47,20 +47,15 @@ export function Issuers() {
   return aged(issuers, (rows) => table('Issuers of JWTs', columns, rows, ({ issuer }) => issuer))
 }
 
-const columns = [
-  { name: 'Issuer', cell: ({ issuer }: Issuer) => issuer },
-  numeric(
-    'Callers',
-    ({ callers, maxCallers }: Issuer) => `${count(callers)} of ${count(maxCallers)}`,
+const columns: readonly Column<Issuer>[] = [
+  column('Issuer', ({ issuer }) => issuer),
+  numeric('Callers', ({ callers, maxCallers }) => `${count(callers)} of ${count(maxCallers)}`),
+  numeric('Keys', ({ keys }) => (keys === null ? 'none yet' : count(keys))),
+  column('Keys left out', ({ leftOut }) =>
+    leftOut.length === 0
+      ? '–'
+      : leftOut.map(({ kid, reason }) => html`<div>${kid ?? 'without kid'}: ${reason}</div>`),
   ),
-  numeric('Keys', ({ keys }: Issuer) => (keys === null ? 'none yet' : count(keys))),
-  {
-    name: 'Keys left out',
-    cell: ({ leftOut }: Issuer) =>
-      leftOut.length === 0
-        ? '–'
-        : leftOut.map(({ kid, reason }) => html`<div>${kid ?? 'without kid'}: ${reason}</div>`),
-  },
-  { name: 'Fetched', cell: ({ fetchedAt }: Issuer) => time(fetchedAt, 'never') },
-  { name: 'Last failure', cell: ({ failure }: Issuer) => failure ?? '–' },
+  column('Fetched', ({ fetchedAt }) => time(fetchedAt, 'never')),
+  column('Last failure', ({ failure }) => failure ?? '–'),
 ]

@@ -2,7 +2,7 @@ import { smallBar } from '../../../../front/http/page/bar.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windows } from '../../../../front/http/page/windows.ts'
-import { accountLink, keyLink, numeric, time, type Column } from '../page-parts.ts'
+import { accountLink, column, keyLink, numeric, time, type Column } from '../page-parts.ts'
 import type { KeyOnPage } from '../../../operations/keys/list.ts'
 import type { PickedKeys } from './many-keys.ts'
 
@@ -34,28 +34,26 @@ export function keyColumns(sorting?: Sorting): readonly Column<KeyOnPage>[] {
 }
 
 const columns: readonly Column<KeyOnPage>[] = [
-  {
-    name: 'Name',
-    cell: ({ id, name, test }) => html`
+  column(
+    'Name',
+    ({ id, name, test }) => html`
       <span class="cut" title=${name}>
         ${keyLink(id, name)} ${test && html`<span class="quiet">test key</span>`}
       </span>
     `,
-  },
-  { name: 'Plan', cell: ({ plan }) => plan },
-  {
-    name: 'State',
-    cell: ({ state, bannedUntil }) =>
-      bannedUntil === undefined
-        ? html`<span class=${`state ${state}`}>${state}</span>`
-        : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
-  },
-  { name: 'Account', cell: ({ account }) => account !== undefined && accountLink(account) },
-  { name: 'Nearest limit', cell: ({ standing }) => nearestLimit(standing) },
+  ),
+  column('Plan', ({ plan }) => plan),
+  column('State', ({ state, bannedUntil }) =>
+    bannedUntil === undefined
+      ? html`<span class=${`state ${state}`}>${state}</span>`
+      : html`<span class="state banned">banned until ${clock(bannedUntil)}</span>`,
+  ),
+  column('Account', ({ account }) => account !== undefined && accountLink(account)),
+  column('Nearest limit', ({ standing }) => nearestLimit(standing)),
   numeric('Admitted today', ({ admittedToday }) => (admittedToday ? count(admittedToday) : '')),
   numeric('Refused today', ({ refusedToday }) => (refusedToday ? count(refusedToday) : '')),
-  { name: 'Last used', cell: ({ lastUsedAt }) => time(lastUsedAt, 'never') },
-  { name: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
+  column('Last used', ({ lastUsedAt }) => time(lastUsedAt, 'never')),
+  column('Expires', ({ expiresAt }) => time(expiresAt)),
 ]
 
 /** The window of which a key has used most. */
@@ -92,5 +90,5 @@ export function pickColumn(
       onChange=${change}
     />`
   }
-  return { name: box('Select all on this page', rows), cell: (row) => box(row.name, [row]) }
+  return column(box('Select all on this page', rows), (row) => box(row.name, [row]))
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { fieldText, fieldWords, planField, typedIn } from '../controls.ts'
+import { field, fieldText, fieldWords, planField, timeField, typedIn } from '../controls.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import type { Plan } from '../settings.ts'
@@ -10,27 +10,19 @@ export function KeyFields({ plans, account }: { plans: readonly Plan[]; account?
   const [hasAccount, setHasAccount] = useState(account !== undefined)
   const { limits } = plans.find(({ name }) => name === plan) ?? plans[0] ?? {}
   return html`
-    <label>Name <input name="name" required autocomplete="off" /></label>
-    ${planField(plans, undefined, setPlan)}
-    <label
-      >Account, if several keys share one quota
-      <input
-        name="account"
-        defaultValue=${account}
-        autocomplete="off"
-        onInput=${(event: Event) => setHasAccount(typedIn(event).trim() !== '')}
-    /></label>
+    ${field('Name', { name: 'name', required: true })} ${planField(plans, undefined, setPlan)}
+    ${field('Account, if several keys share one quota', {
+      name: 'account',
+      defaultValue: account,
+      onInput: (event: Event) => setHasAccount(typedIn(event).trim() !== ''),
+    })}
     <details open=${limits === 'custom'}>
       <summary>Custom limits</summary>
       ${limitFields('limits')}
     </details>
     ${hasAccount && limitFields('cap')} ${restrictions}
-    <label
-      >Expires at (UTC); empty: never
-      <input name="expiresAt" type="datetime-local" />
-    </label>
-    <label>Reference <input name="reference" autocomplete="off" /></label>
-    <label>Note <input name="note" autocomplete="off" /></label>
+    ${timeField('Expires at (UTC); empty: never', 'expiresAt')}
+    ${field('Reference', { name: 'reference' })} ${field('Note', { name: 'note' })}
     <label class="inline">
       <input type="checkbox" name="test" />
       <span>Test key: lets its owner simulate refusals. This can’t be changed later.</span>
@@ -50,18 +42,15 @@ const lists = [
 const restrictions: Child = html`
   <details>
     <summary>Restrictions and billing day</summary>
-    ${lists.map(
-      ([name, heading, example]) => html`
-        <label>
-          ${heading}, with spaces between; empty for all
-          <input name=${name} placeholder=${example} autocomplete="off" spellcheck=${false} />
-        </label>
-      `,
-    )}
-    <label>
-      Billing day, 1 to 28: its months begin on it
-      <input name="monthFrom" inputmode="numeric" autocomplete="off" class="short" />
-    </label>
+    ${lists.map(([name, heading, placeholder]) => {
+      const label = `${heading}, with spaces between; empty for all`
+      return field(label, { name, placeholder, spellcheck: false })
+    })}
+    ${field('Billing day, 1 to 28: its months begin on it', {
+      name: 'monthFrom',
+      inputmode: 'numeric',
+      class: 'short',
+    })}
   </details>
 `
 

@@ -3,9 +3,7 @@ import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
 import { refusedBy } from '../charts/outcomes.ts'
-import { FirstRows } from '../first-rows.ts'
-import { numeric, time } from '../page-parts.ts'
-import { reasonText } from '../reason-text.ts'
+import { column, FirstRows, numeric, reasonText, time, type Column } from '../page-parts.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { TimelineLine } from '../../../operations/keys/timeline.ts'
 import { rawChange } from './audit.ts'
@@ -21,19 +19,16 @@ export function linesOf(lines: readonly TimelineLine[]): Child {
   />`
 }
 
-const lineColumns = [
-  { name: 'When', cell: ({ at }: TimelineLine) => time(at) },
-  {
-    name: 'Why',
-    cell: (line: TimelineLine) => {
-      if (!('count' in line)) return html`<div class="why">${line.sentence}</div>`
-      const { limit, used } = line
-      const why = reasonText(line)
-      return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`
-    },
-  },
-  { name: 'What', cell: (line: TimelineLine) => ('count' in line ? line.code : rawChange(line)) },
-  numeric('Count', (line: TimelineLine) => ('count' in line ? count(line.count) : '')),
+const lineColumns: readonly Column<TimelineLine>[] = [
+  column('When', ({ at }) => time(at)),
+  column('Why', (line) => {
+    if (!('count' in line)) return html`<div class="why">${line.sentence}</div>`
+    const { limit, used } = line
+    const why = reasonText(line)
+    return limit === null ? why : `${why}: ${count(used ?? 0)} of ${count(limit)} used`
+  }),
+  column('What', (line) => ('count' in line ? line.code : rawChange(line))),
+  numeric('Count', (line) => ('count' in line ? count(line.count) : '')),
 ]
 
 /** The last 90 days of a key. */

@@ -4,8 +4,8 @@ import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { partBars, placesBar } from '../../../../front/http/page/parts.ts'
 import { windowsWhere, limitsText, windows } from '../../../../front/http/page/windows.ts'
-import { query, type Session } from '../api.ts'
-import { accountLink, aged, page, facts, numeric, table, time } from '../page-parts.ts'
+import { query } from '../api.ts'
+import { accountLink, aged, column, page, facts, numeric, table, time } from '../page-parts.ts'
 import type { CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { Usage } from '../../../../front/counts/usage.ts'
 import type { KeyTimeline } from '../../../operations/keys/timeline.ts'
@@ -15,7 +15,7 @@ import { linesOf, usageOf } from './key-history.ts'
 import { count } from '../../../../front/http/page/format.ts'
 
 /** One key: how it stands, why it was refused, and what can be done. */
-export function Key({ id, session }: { id: string; session: Session }) {
+export function Key({ id }: { id: string }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`
   const key = useData<KeyDetails>(path, 5_000)
   const timeline = useData<KeyTimeline>(`${path}/timeline`, 5_000)
@@ -28,7 +28,7 @@ export function Key({ id, session }: { id: string; session: Session }) {
   return page(
     key.data?.name ?? 'Key',
     `tollgate explain ${id}`,
-    key.data && html`<${Actions} details=${key.data} session=${session} done=${again} />`,
+    key.data && html`<${Actions} details=${key.data} done=${again} />`,
     html`
       <div class="pair">
         <div>
@@ -60,7 +60,7 @@ function windowsOf({ standing }: KeyDetails): Child {
   const shown = windowsWhere(({ name }) => Boolean(standing[name]))
   return html`<div class="bars">
       ${shown.map(({ name, present }) => bar(present, standing[name] ?? null))}
-      ${placesBar('Under way', standing.atOnce)}
+      ${placesBar('In flight', standing.atOnce)}
     </div>
     ${partBars(standing)}`
 }
@@ -140,16 +140,15 @@ function deprecatedOf(calls: readonly CallsView[]): Child {
   if (calls.length === 0) return null
   return html`
     <h2>Deprecated operations that it calls</h2>
-    ${table(
+    ${table<CallsView>(
       'Calls in the last 90 days',
       [
-        {
-          name: 'Operation',
-          cell: ({ operation }: CallsView) =>
-            html`<a href="#/deprecations"><code>${operation}</code></a>`,
-        },
-        numeric('Calls', ({ calls: times }: CallsView) => count(times)),
-        { name: 'Last', cell: ({ last }: CallsView) => time(last) },
+        column(
+          'Operation',
+          ({ operation }) => html`<a href="#/deprecations"><code>${operation}</code></a>`,
+        ),
+        numeric('Calls', ({ calls: times }) => count(times)),
+        column('Last', ({ last }) => time(last)),
       ],
       calls,
       ({ operation }) => operation,

@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks'
-import { query, type Session } from '../api.ts'
+import { query } from '../api.ts'
 import { planField, typedIn } from '../controls.ts'
-import { useData } from '../data.ts'
+import { useData, useMayAll } from '../data.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
-import { SaveCsv } from '../save-csv.ts'
-import { plansIn } from '../settings.ts'
+import { SaveCsv } from '../action-button.ts'
+import { usePlans } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
 import { keyColumns, pickColumn } from './key-columns.ts'
@@ -25,13 +24,13 @@ const states = [
   ...['active', 'disabled', 'expired', 'revoked'].map((state) => [state, state] as const),
 ] as const
 
-type Props = Readonly<{ session: Session; search: string; list: (text: string) => void }>
+type Props = Readonly<{ search: string; list: (text: string) => void }>
 
 /** Keys, by name or by their use; `search` leaves those with a text, and `list` searches another one. */
-export function Keys({ session, search, list }: Props) {
+export function Keys({ search, list }: Props) {
+  const mayAll = useMayAll()
   const [chosen, setChosen] = useState({ state: '', plan: '', sort: '' })
-  const config = useData<RunningConfig>('/admin/config')
-  const plans = config.data ? plansIn(config.data.config) : []
+  const plans = usePlans()
   const [after, setAfter] = useState<readonly string[]>([])
   const [picked, setPicked] = useState<PickedKeys>(new Map())
   const [result, setResult] = useState<Child>()
@@ -63,7 +62,7 @@ export function Keys({ session, search, list }: Props) {
   return page(
     'Keys',
     'tollgate keys list --sort use · tollgate explain ID',
-    session.role === 'all' && html`<${MakeKey} made=${keys.reload} isMain />`,
+    mayAll && html`<${MakeKey} made=${keys.reload} isMain />`,
     html`
       <div class="tools">
         ${filter('State', 'state', states)}
@@ -91,12 +90,12 @@ export function Keys({ session, search, list }: Props) {
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
-        ? nothingListed(Object.values(filters).join('') !== '', session)
+        ? nothingListed(Object.values(filters).join('') !== '', mayAll)
         : html`
             ${table(
               captionOf(filters, today.data),
               [
-                ...(session.role === 'all' ? [pickColumn(rows, picked, setPicked)] : []),
+                ...(mayAll ? [pickColumn(rows, picked, setPicked)] : []),
                 ...keyColumns({ sort, setSort: (value) => choose('sort', value) }),
               ],
               rows,
@@ -144,11 +143,11 @@ function captionOf(
 }
 
 /** The way to the first key, for a gateway that has none. */
-function nothingListed(isFiltered: boolean, { role }: Session): Child {
+function nothingListed(isFiltered: boolean, mayAll: boolean): Child {
   if (isFiltered) return html`<p class="quiet">No key matches.</p>`
   return emptyPage(
     'There are no keys yet',
-    role === 'all' && firstButton('Create the first key'),
+    mayAll && firstButton('Create the first key'),
     html`
       <p>On the command line:</p>
       <pre>tollgate keys create --plan free --name "My first"</pre>

@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import { fieldText } from '../controls.ts'
-import { useData } from '../data.ts'
+import { fieldText, select } from '../controls.ts'
 import { FormDialog } from '../action-button.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { plansIn } from '../settings.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
+import { usePlans } from '../settings.ts'
 import type { MadeKey } from '../../../operations/keys/create.ts'
 import type { RotatedKey } from '../../../operations/keys/rotate.ts'
 import { KeyFields, settingsIn } from './key-fields.ts'
@@ -20,7 +18,7 @@ type MakeProps = Readonly<{
 
 /** Makes a key. Its token is in this dialog until it is closed, and nowhere else. */
 export function MakeKey({ made, account, isMain }: MakeProps) {
-  const config = useData<RunningConfig>('/admin/config')
+  const plans = usePlans()
   const [key, setKey] = useState<MadeKey>()
   const create = async (form: FormData): Promise<void> => {
     setKey(await ask<MadeKey>('POST', '/admin/keys', settingsIn(form)))
@@ -32,10 +30,7 @@ export function MakeKey({ made, account, isMain }: MakeProps) {
   return html`<${FormDialog}
     label="Create key"
     isMain=${isMain}
-    fields=${html`<${KeyFields}
-      account=${account}
-      plans=${config.data ? plansIn(config.data.config) : []}
-    />`}
+    fields=${html`<${KeyFields} account=${account} plans=${plans} />`}
     submit=${create}
     result=${
       key &&
@@ -45,6 +40,14 @@ export function MakeKey({ made, account, isMain }: MakeProps) {
     closed=${close}
   />`
 }
+
+/** How long a token that was replaced may work on. */
+const overlaps = [
+  ['1h', 'hour'],
+  ['24h', 'day'],
+  ['7d', 'week'],
+  ['0', 'no time at all'],
+] as const
 
 /** Gives a key a new token, and shows it this once. */
 export function Rotate({ id, done }: { id: string; done: () => void }) {
@@ -62,17 +65,7 @@ export function Rotate({ id, done }: { id: string; done: () => void }) {
     label="Rotate the token"
     go="Rotate"
     consequence="The key gets a new token. The present one works on for a while, so that its owner can change it."
-    fields=${html`
-      <label
-        >The present token works for another
-        <select name="overlap">
-          <option value="1h">hour</option>
-          <option value="24h" selected>day</option>
-          <option value="7d">week</option>
-          <option value="0">no time at all</option>
-        </select>
-      </label>
-    `}
+    fields=${select('The present token works for another', { name: 'overlap' }, overlaps, '24h')}
     submit=${rotate}
     result=${token !== undefined && html`<${Shown} token=${token} />`}
     closed=${close}

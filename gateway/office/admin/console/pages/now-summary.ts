@@ -2,7 +2,7 @@ import { failedOf, percent, refusedOf, sides } from '../charts/outcomes.ts'
 import { rate } from '../charts/traffic.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { overMark, time } from '../page-parts.ts'
+import { column, numeric, overMark, requestLink, table, time, type Column } from '../page-parts.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
 
@@ -50,6 +50,52 @@ export function troublesOf({ gateways, store, configs, incidents }: Snapshot): C
   `
 }
 
+type Failure = Snapshot['failures'][number]
+
+/** The failures of the last 15 minutes, each cause once. */
+export function failuresOf({ failures }: Snapshot): Child {
+  if (failures.length === 0) return null
+  return html`
+    <h2>Failures by cause</h2>
+    ${table('15 minutes, most first; the time links to the newest', failureColumns, failures, ({ upstream, reason, status }) => `${upstream} ${reason} ${status}`)}
+  `
+}
+
+const failureColumns: readonly Column<Failure>[] = [
+  column('Newest', ({ id, last }) => requestLink(id, last)),
+  column('Why', ({ sentence }) => html`<div class="why">${sentence}</div>`),
+  column('Failed by', ({ side }) => sides.get(side)),
+  numeric('Times', (failure) => count(failure.count)),
+  column('Status', ({ status }) => status),
+]
+
+type Route = Snapshot['routes'][number]
+
+/** The requests of the last 15 minutes by route. */
+export function routesOf({ routes }: Snapshot): Child {
+  if (routes.length === 0) return null
+  return html`
+    <h2>Routes</h2>
+    ${table('15 minutes, failing routes first', routeColumns, routes, ({ route }) => route, true)}
+  `
+}
+
+const routeColumns: readonly Column<Route>[] = [
+  column('Route', ({ route }) => (route === 'none' ? 'no route' : html`<code>${route}</code>`)),
+  numeric('Requests', ({ requests }) => count(requests)),
+  shareColumn('Failed', 'failed'),
+  shareColumn('Refused', 'refused'),
+  numeric('p50, ms', ({ p50 }) => count(p50)),
+  numeric('p99, ms', ({ p99, requests }) => [count(p99), overMark('upstream', p99, requests)]),
+]
+
+function shareColumn(name: string, part: 'refused' | 'failed'): Column<Route> {
+  return numeric(name, ({ requests, ...route }) => [
+    percent(route[part], requests),
+    overMark(part, route[part] / requests, requests),
+  ])
+}
+
 /** The last minute in five numbers; those over their marks say so. */
 export function strip(sums: SumsView): Child {
   const { requests, failed } = sums
@@ -63,22 +109,13 @@ export function strip(sums: SumsView): Child {
     const { p50, p99, count: requests } = latency
     return [name, `p50 ${p50} ms`, `p99 ${p99} ms`, overMark(of, p99, requests)]
   }
-  const share = (part: number, name: 'refused' | 'failed'): Child =>
-    overMark(name, part / requests, requests)
+  const share = (name: string, of: 'refused' | 'failed', part: number, more: string): Tile => {
+    return [name, percent(part, requests), more, overMark(of, part / requests, requests)]
+  }
   const tiles: readonly Tile[] = [
     ['Requests', `${rate(requests / 60)} a second`, `${count(requests)} in the last minute`],
-    [
-      'Refused',
-      percent(refused, requests),
-      `${count(refused)} requests`,
-      share(refused, 'refused'),
-    ],
-    [
-      'Failed',
-      percent(allFailed, requests),
-      bySide.join(', ') || '0 requests',
-      share(allFailed, 'failed'),
-    ],
+    share('Refused', 'refused', refused, `${count(refused)} requests`),
+    share('Failed', 'failed', allFailed, bySide.join(', ') || '0 requests'),
     times('Gateway overhead', 'own'),
     times('Backends’ time', 'upstream'),
   ]

@@ -1,27 +1,23 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Latency, summaryOf, Traffic } from '../charts/traffic.ts'
-import type { Session } from '../api.ts'
 import { Choice } from '../controls.ts'
-import { useData, type Loaded } from '../data.ts'
-import { FirstRows } from '../first-rows.ts'
+import { useData, type Dated } from '../data.ts'
 import { clock } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { useLive, type Live } from '../live.ts'
-import { aged, keyLink, page, time, type Column } from '../page-parts.ts'
+import { aged, column, FirstRows, keyLink, page, time, type Column } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
 import { FirstSteps } from './first-steps.ts'
-import { strip, troublesOf } from './now-summary.ts'
-import { failuresOf } from './failures-now.ts'
+import { failuresOf, routesOf, strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
-import { routesOf } from './routes-now.ts'
 import { SwapBanners } from './swap.ts'
 
 /** How often a reader of the screen hears how it goes. */
 const toldEveryMs = 10_000
 
 /** The traffic of all gateways at this moment; the id of a plan leaves only its keys and refusals. */
-export function Now({ id: plan, session }: { id?: string; session: Session }) {
+export function Now({ id: plan }: { id?: string }) {
   const [range, setRange] = useState<LiveRange>('15m')
   const [isPaused, setPaused] = useState(false)
   const live = useLive(range, isPaused)
@@ -54,16 +50,13 @@ export function Now({ id: plan, session }: { id?: string; session: Session }) {
       </div>
     `,
     html`<${SwapBanners} />`,
-    html`<${FirstSteps}
-      session=${session}
-      isQuiet=${live.data?.snapshot.range?.sums.requests === 0}
-    />`,
+    html`<${FirstSteps} isQuiet=${live.data?.snapshot.range?.sums.requests === 0} />`,
     aged(live, (data) => figures(data, bans, range, plan)),
     html`<${Spoken} live=${live.data} range=${range} />`,
   )
 }
 
-type Bans = Loaded<readonly BanView[]>
+type Bans = Dated<readonly BanView[]>
 
 function figures({ snapshot, rows }: Live, bans: Bans, range: LiveRange, plan?: string): Child {
   const endAt = Math.floor(Date.parse(snapshot.time) / 1_000)
@@ -124,8 +117,8 @@ function bansOf(bans: Bans): Child {
 }
 
 const banColumns: readonly Column<BanView>[] = [
-  { name: 'Key', cell: ({ id, name }) => keyLink(id, name || id) },
-  { name: 'Until', cell: ({ until }) => time(until) },
+  column('Key', ({ id, name }) => keyLink(id, name || id)),
+  column('Until', ({ until }) => time(until)),
 ]
 
 /** The figures in a sentence, for who listens: not more often than one can listen. */

@@ -1,14 +1,12 @@
 import { useState } from 'preact/hooks'
-import type { Session } from '../api.ts'
-import { fieldText, fieldWords, formIn } from '../controls.ts'
-import { useData } from '../data.ts'
+import { field, fieldText, fieldWords, formIn } from '../controls.ts'
+import { useMayAll } from '../data.ts'
 import { atOnceField, limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { requestsText } from '../../../../front/http/page/parts.ts'
 import { atOnceText, limitsText } from '../../../../front/http/page/windows.ts'
-import { aged, table } from '../page-parts.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
-import { plansIn, type Plan } from '../settings.ts'
+import { aged, column, table } from '../page-parts.ts'
+import { plansIn, useConfig, type Plan } from '../settings.ts'
 import { Edit } from './edit.ts'
 
 type Named = Plan['operations'][number]
@@ -18,8 +16,9 @@ type Operation = Partial<Named[1]>
 const mostOperations = 4
 
 /** How many requests of a plan may be under way, and those that have limits of their own: as they are, and their change. */
-export function PlanParts({ name, session }: { name: string; session: Session }) {
-  const config = useData<RunningConfig>('/admin/config', 5_000)
+export function PlanParts({ name }: { name: string }) {
+  const mayAll = useMayAll()
+  const config = useConfig(5_000)
   const [isOpen, setOpen] = useState(false)
   const [set, setSet] = useState<Readonly<Record<string, unknown>>>()
   return aged(config, ({ config: settings }) => {
@@ -32,10 +31,10 @@ export function PlanParts({ name, session }: { name: string; session: Session })
     return html`
       <section class="card">
         <h2>Operations and requests at once</h2>
-        ${limits !== 'custom' && html`<p>${`Under way at once: ${atOnceText(limits.atOnce)}.`}</p>`}
+        ${limits !== 'custom' && html`<p>${`In flight at once: ${atOnceText(limits.atOnce)}.`}</p>`}
         ${operations.length > 0 && tableOf(operations)}
         ${
-          session.role === 'all' &&
+          mayAll &&
           html`<p>
             <button type="button" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
               Change them
@@ -51,27 +50,24 @@ export function PlanParts({ name, session }: { name: string; session: Session })
             <button>Show the change</button>
           </form>`
         }
-        ${isOpen && set && changeOf(set, session)}
+        ${isOpen && set && changeOf(set)}
       </section>
     `
   })
 }
 
-function changeOf(set: Readonly<Record<string, unknown>>, session: Session): Child {
+function changeOf(set: Readonly<Record<string, unknown>>): Child {
   if (Object.keys(set).length === 0) return html`<p class="quiet">Nothing is changed.</p>`
-  return html`<${Edit} set=${set} session=${session} watch="#/plans" />`
+  return html`<${Edit} set=${set} watch="#/plans" />`
 }
 
 function tableOf(operations: readonly Named[]): Child {
-  return table(
+  return table<Named>(
     'Requests with limits beside those of the plan',
     [
-      { name: 'Operation', cell: ([operation]: Named) => operation },
-      {
-        name: 'Requests',
-        cell: ([, requests]: Named) => html`<code>${requestsText(requests)}</code>`,
-      },
-      { name: 'Limits', cell: ([, limits]: Named) => limitsText(limits) },
+      column('Operation', ([operation]) => operation),
+      column('Requests', ([, requests]) => html`<code>${requestsText(requests)}</code>`),
+      column('Limits', ([, limits]) => limitsText(limits)),
     ],
     operations,
     ([operation]) => operation,
@@ -80,22 +76,17 @@ function tableOf(operations: readonly Named[]): Child {
 
 /** The fields of an operation; without a name, of a new one. */
 function fieldsOf(operation: string, now: Operation): Child {
-  const words = (label: string, name: 'methods' | 'paths', example: string): Child => html`
-    <label
-      >${label}
-      <input
-        name=${`${operation}.${name}`}
-        defaultValue=${(now[name] ?? []).join(' ')}
-        placeholder=${example}
-        autocomplete="off"
-        spellcheck=${false}
-      />
-    </label>
-  `
+  const words = (label: string, name: 'methods' | 'paths', placeholder: string): Child =>
+    field(label, {
+      name: `${operation}.${name}`,
+      defaultValue: (now[name] ?? []).join(' '),
+      placeholder,
+      spellcheck: false,
+    })
   return html`
     <fieldset class="limits" key=${operation}>
       <legend>${operation === '' ? 'A new operation' : html`Operation <b>${operation}</b>`}</legend>
-      ${operation === '' && html`<label>Name <input name="name" pattern="[a-z][a-z0-9\\-]*" autocomplete="off" /></label>`}
+      ${operation === '' && field('Name', { name: 'name', pattern: '[a-z][a-z0-9\\-]*' })}
       ${words('Methods', 'methods', 'POST')} ${words('Paths', 'paths', '/v1/exports /v1/exports/*')}
       ${limitFields(operation, now, html`<span class="unseen">Limits of ${operation}</span>`)}
       ${

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import type { Session } from '../api.ts'
 import { Choice, typedIn } from '../controls.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
@@ -8,10 +7,10 @@ import {
   type Limit,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
-import { forms } from '../limit-fields.ts'
+import { forms, limitField } from '../limit-fields.ts'
 import { limitFrom, writtenLimit } from '../written-limit.ts'
 import { aged } from '../page-parts.ts'
-import { SaveCsv } from '../save-csv.ts'
+import { SaveCsv } from '../action-button.ts'
 import { usePosted } from '../data.ts'
 import type { PlanPreview as Preview } from '../../../foresight/preview.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
@@ -30,11 +29,10 @@ type Props = Readonly<{
   draft: Partial<ShownLimits>
   change: ChangeLimit
   reset: () => void
-  session: Session
 }>
 
 /** Other limits of a plan: who would have been refused, and the change of the file. */
-export function PlanPreview({ name, now, draft, change, reset, session }: Props) {
+export function PlanPreview({ name, now, draft, change, reset }: Props) {
   const then = { ...now, ...draft }
   const isChanged = changedIn(now, then).length > 0
   const [how, setHow] = useState<How>('limit')
@@ -47,7 +45,7 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
     <section class="card">
       <h2>Other limits</h2>
       <form class="tools" onSubmit=${(event: Event) => event.preventDefault()}>
-        ${windows.map((window) => field(window, then, change))}
+        ${windows.map((window) => fieldOf(window, then, change))}
         ${isChanged && html`<button type="button" onClick=${reset}>Reset</button>`}
       </form>
       ${
@@ -68,7 +66,6 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
               }
               <${Edit}
                 set=${settingsOf(name, now, then, isLower(now, then) ? how : 'limit')}
-                session=${session}
                 watch=${`#/now/${encodeURIComponent(name)}`}
               />
             `
@@ -81,21 +78,14 @@ export function PlanPreview({ name, now, draft, change, reset, session }: Props)
   `
 }
 
-function field(window: PageWindow, then: ShownLimits, change: ChangeLimit): Child {
-  return html`
-    <label
-      >${window.heading}
-      <input
-        class="short"
-        value=${writtenLimit(then[window.limit] ?? 'unlimited')}
-        autocomplete="off"
-        onInput=${(event: Event) => {
-          const limit = limitFrom(typedIn(event).trim())
-          if (limit !== undefined && limit !== 0) change(window, limit)
-        }}
-      />
-    </label>
-  `
+function fieldOf(window: PageWindow, then: ShownLimits, change: ChangeLimit): Child {
+  return limitField(window.heading, {
+    value: writtenLimit(then[window.limit] ?? 'unlimited'),
+    onInput: (event: Event) => {
+      const limit = limitFrom(typedIn(event).trim())
+      if (limit !== undefined && limit !== 0) change(window, limit)
+    },
+  })
 }
 
 /** The limits that a preview knows: those of windows. */

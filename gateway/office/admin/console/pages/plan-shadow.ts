@@ -1,5 +1,5 @@
-import { query, type Session } from '../api.ts'
-import { useData } from '../data.ts'
+import { query } from '../api.ts'
+import { useData, useMayAll } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
@@ -8,12 +8,13 @@ import {
   limitsText,
   windowsWhere,
 } from '../../../../front/http/page/windows.ts'
-import { aged, numeric, quotaColumn, table, time } from '../page-parts.ts'
+import { aged, column, numeric, quotaColumn, table, time } from '../page-parts.ts'
 import type { ShadowReport, ShadowedKey } from '../../../foresight/shadows.ts'
 import { EditButton } from './edit.ts'
 
 /** The shadow limits of a plan that has some, and the requests that they would have refused. */
-export function PlanShadow({ name, session }: { name: string; session: Session }) {
+export function PlanShadow({ name }: { name: string }) {
+  const mayAll = useMayAll()
   const report = useData<ShadowReport>(`/admin/shadow${query({ plan: name })}`, 5_000)
   return aged(report, ({ shadows, keys }) => {
     const [own] = shadows
@@ -27,11 +28,10 @@ export function PlanShadow({ name, session }: { name: string; session: Session }
         </p>
         ${keysOf(keys, own.shadow)}
         ${
-          session.role === 'all' &&
+          mayAll &&
           html`<${EditButton}
             label="Remove shadow"
             set=${{ [`plans.${name}.shadow`]: null }}
-            session=${session}
             watch=${`#/now/${encodeURIComponent(name)}`}
           />`
         }
@@ -46,18 +46,18 @@ function keysOf(
 ): Child {
   if (keys.length === 0)
     return html`<p class="banner good">They would have refused nothing in 14 days.</p>`
-  return table(
+  return table<ShadowedKey>(
     'Requests that they would have refused in 14 days',
     [
       quotaColumn,
       ...windowsWhere((window) => isLimited(shadow, window)).map((window) =>
-        numeric(`By the ${window.name}`, ({ refused }: ShadowedKey) =>
+        numeric<ShadowedKey>(`By the ${window.name}`, ({ refused }) =>
           count(countIn(refused, window)),
         ),
       ),
-      numeric('Of', ({ of }: ShadowedKey) => count(of)),
-      { name: 'First', cell: ({ first }: ShadowedKey) => first },
-      { name: 'Last', cell: ({ last }: ShadowedKey) => time(last) },
+      numeric('Of', ({ of }) => count(of)),
+      column('First', ({ first }) => first),
+      column('Last', ({ last }) => time(last)),
     ],
     keys,
     ({ key }) => key,

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import type { Session } from '../api.ts'
 import { Demand } from '../charts/demand.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
@@ -14,7 +13,7 @@ import {
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
 import { includedIn } from '../written-limit.ts'
-import { aged, numeric, page, table, type Column } from '../page-parts.ts'
+import { aged, column, numeric, page, table, type Column } from '../page-parts.ts'
 import type { Curve, DayOfPlan, Distribution, PlanDemand } from '../../../foresight/demand.ts'
 import type { ShownLimits } from '../../../foresight/views.ts'
 import { PlanParts } from './plan-parts.ts'
@@ -22,7 +21,7 @@ import { PlanPreview, type ChangeLimit } from './plan-preview.ts'
 import { PlanShadow } from './plan-shadow.ts'
 
 /** One plan: what its quotas use of it, and what other limits would do. */
-export function PlanPage({ id: name, session }: { id: string; session: Session }) {
+export function PlanPage({ id: name }: { id: string }) {
   const demand = useData<PlanDemand>(`/admin/plans/${encodeURIComponent(name)}/demand`)
   const [draft, setDraft] = useState<Partial<ShownLimits>>({})
   return page(
@@ -36,7 +35,7 @@ export function PlanPage({ id: name, session }: { id: string; session: Session }
             The limits of this plan are set per key: change them on the page of the key.
           </p>
           <p><a href="#/keys">Keys</a></p>
-          <${PlanParts} name=${name} session=${session} />`
+          <${PlanParts} name=${name} />`
       }
       const change: ChangeLimit = ({ limit }, value) =>
         setDraft((before) => ({ ...before, [limit]: value }))
@@ -70,10 +69,9 @@ export function PlanPage({ id: name, session }: { id: string; session: Session }
           draft=${draft}
           change=${change}
           reset=${() => setDraft({})}
-          session=${session}
         />
-        <${PlanParts} name=${name} session=${session} />
-        <${PlanShadow} name=${name} session=${session} />
+        <${PlanParts} name=${name} />
+        <${PlanShadow} name=${name} />
         ${daysOf(byDay, shown)}
       `
     }),
@@ -103,11 +101,11 @@ function daysOf(byDay: readonly DayOfPlan[], shown: readonly PageWindow[]): Chil
   return html`
     <details>
       <summary>The last 14 days as a table</summary>
-      ${table(
+      ${table<DayOfPlan>(
         'Highest use of the quotas by day, in UTC: p50, p90 and the most',
         [
-          { name: 'Day', cell: ({ on }: DayOfPlan) => on },
-          numeric('Quotas', (row: DayOfPlan) =>
+          column('Day', ({ on }) => on),
+          numeric('Quotas', (row) =>
             count(most(shown.map((window) => peaksOf(row, window)?.quotas))),
           ),
           ...shown.flatMap((window) => [

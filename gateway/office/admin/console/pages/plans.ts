@@ -1,5 +1,8 @@
-import { query, type Session } from '../api.ts'
-import { useData } from '../data.ts'
+import { useState } from 'preact/hooks'
+import { query } from '../api.ts'
+import { field, fieldText, formIn } from '../controls.ts'
+import { useData, useMayAll } from '../data.ts'
+import { limitFields, limitsIn } from '../limit-fields.ts'
 import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -9,16 +12,15 @@ import {
   limitText,
   windowsWhere,
 } from '../../../../front/http/page/windows.ts'
-import { aged, numeric, page, table, type Column } from '../page-parts.ts'
-import { plansIn, type Plan } from '../settings.ts'
+import { aged, column, numeric, page, table, type Column } from '../page-parts.ts'
+import { plansIn, useConfig, type Plan } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { LedgerLine } from '../../../ledger/lines.ts'
-import type { RunningConfig } from '../../../operations/config/running.ts'
-import { NewPlan } from './new-plan.ts'
+import { Edit } from './edit.ts'
 
 /** The plans in force, as the file has them, with their keys and months. */
-export function Plans({ session }: { session: Session }) {
-  const config = useData<RunningConfig>('/admin/config', 30_000)
+export function Plans() {
+  const config = useConfig(30_000)
   const today = useData<readonly PlanToday[]>('/admin/plans', 30_000)
   const [from, month] = latestMonths()
   const months = useData<readonly LedgerLine[]>(`/admin/ledger${query({ by: 'plan', from })}`)
@@ -45,14 +47,13 @@ export function Plans({ session }: { session: Session }) {
     aged(config, ({ config: settings }) => {
       const plans = plansIn(settings)
       return html`
-        ${table(
+        ${table<Plan>(
           'The plans in force',
           [
-            {
-              name: 'Plan',
-              cell: ({ name }: Plan) =>
-                html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
-            },
+            column(
+              'Plan',
+              ({ name }) => html`<a href=${`#/plans/${encodeURIComponent(name)}`}>${name}</a>`,
+            ),
             ...limitColumns(plans),
             ...operationColumn(plans),
             figure('Keys', (name) => ofToday(name, 'keys')),
@@ -60,7 +61,7 @@ export function Plans({ session }: { session: Session }) {
             figure('Refused today', (name) => ofToday(name, 'refusedToday')),
             figure('This month', (name) => ofMonth(name, false)),
             figure('Last month', (name) => ofMonth(name, true)),
-            { name: 'Bans', cell: ({ bans }: Plan) => bans },
+            column('Bans', ({ bans }) => bans),
           ],
           plans,
           ({ name }) => name,
@@ -69,7 +70,7 @@ export function Plans({ session }: { session: Session }) {
           Near a limit: quotas that reached 80 % of one. Months: admitted requests. A plan’s page
           shows whom other limits would refuse, and changes them.
         </p>
-        <${NewPlan} plans=${plans} session=${session} />
+        <${NewPlan} plans=${plans} />
       `
     }),
     aged(months, () => null),
@@ -113,5 +114,39 @@ function operationColumn(plans: readonly Plan[]): readonly Column<Plan>[] {
   if (plans.every(({ operations }) => operations.length === 0)) return []
   const cell = ({ operations }: Plan): Child =>
     operations.map(([name, limits]) => html`<div>${`${name}: ${limitsText(limits)}`}</div>`)
-  return [{ name: 'Operations', cell }]
+  return [column('Operations', cell)]
+}
+
+/** Another plan: the change of the file that brings it. */
+function NewPlan({ plans }: Readonly<{ plans: readonly Plan[] }>) {
+  const mayAll = useMayAll()
+  const [made, setMade] = useState<Readonly<{ name: string; plan: unknown }>>()
+  if (!mayAll) return null
+  const write = (event: Event): void => {
+    const form = formIn(event)
+    const { plan = 'custom' } = limitsIn(form, 'plan')
+    setMade({ name: fieldText(form, 'name'), plan })
+  }
+  const check = ({ target }: Event): void => {
+    const input = target as HTMLInputElement
+    const isTaken = plans.some(({ name }) => name === input.value.trim())
+    input.setCustomValidity(isTaken ? 'This plan exists already: change it on its own page.' : '')
+  }
+  return html`
+    <details class="card">
+      <summary><h2>New plan</h2></summary>
+      <form onSubmit=${write}>
+        ${field('Name', {
+          name: 'name',
+          required: true,
+          pattern: '\\s*[a-z][a-z0-9\\-]{0,31}\\s*',
+          title: 'Lower-case letters, digits and -, starting with a letter',
+          onInput: check,
+        })}
+        ${limitFields('plan')}
+        <button>Show the change</button>
+      </form>
+      ${made && html`<${Edit} set=${{ [`plans.${made.name}`]: made.plan }} watch=${`#/plans/${made.name}`} />`}
+    </details>
+  `
 }

@@ -7,7 +7,7 @@ import {
   windowsWhere,
   type PageWindow,
 } from '../../../../front/http/page/windows.ts'
-import { numeric, quotaColumn, table, type Column } from '../page-parts.ts'
+import { column, numeric, quotaColumn, table, type Column } from '../page-parts.ts'
 import type { HitQuota, PlanPreview, RefusedQuota } from '../../../foresight/preview.ts'
 
 /** The quotas that other limits would have refused, and those that were refused by limits that would be raised. */
@@ -19,24 +19,11 @@ export function previewOf(preview: PlanPreview, saveHit: Child): Child {
     ${
       hit.length > 0 &&
       html`
-        ${table(listed('Quotas that would have been refused', hit.length, hitQuotas), hitColumns(shown), hit, keyOf, true)}
+        ${tableOf('Quotas that would have been refused', hitQuotas, hitColumns(shown), hit)}
         ${saveHit}
       `
     }
-    ${
-      refused.length > 0 &&
-      table(
-        listed(
-          'Quotas that were refused by the limits that would be raised',
-          refused.length,
-          refusedQuotas,
-        ),
-        refusedColumns(shown),
-        refused,
-        keyOf,
-        true,
-      )
-    }
+    ${refused.length > 0 && tableOf('Quotas that were refused by the limits that would be raised', refusedQuotas, refusedColumns(shown), refused)}
     <details>
       <summary>What these numbers can’t tell</summary>
       <ul>
@@ -46,16 +33,8 @@ export function previewOf(preview: PlanPreview, saveHit: Child): Child {
   `
 }
 
-function summaryOf({
-  hitQuotas,
-  quotas,
-  hitDays,
-  days,
-  hitNow,
-  bound,
-  refused,
-  refusedQuotas,
-}: PlanPreview): string {
+function summaryOf(preview: PlanPreview): string {
+  const { hitQuotas, quotas, hitDays, days, hitNow, bound, refused, refusedQuotas } = preview
   const least = bound === 'lower' ? 'At least ' : ''
   const hit = `${least}${count(hitQuotas)} of ${count(quotas)} quotas would have been refused, on ${count(hitDays)} of ${count(days)} days${hitQuotas > 0 ? `; ${count(hitNow)} of them right now` : ''}.`
   if (refusedQuotas === 0) return hit
@@ -63,12 +42,15 @@ function summaryOf({
   return `${hit} ${count(refusedQuotas)} that were refused on ${count(onDays)} days would have had more room.`
 }
 
-function listed(title: string, some: number, all: number): string {
-  return all > some ? `${title}: ${count(some)} of ${count(all)}` : title
-}
-
-function keyOf({ quota }: HitQuota | RefusedQuota): string {
-  return quota
+/** A table of the first of some quotas. */
+function tableOf<Row extends Quota>(
+  title: string,
+  all: number,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Child {
+  const caption = all > rows.length ? `${title}: ${count(rows.length)} of ${count(all)}` : title
+  return table(caption, columns, rows, ({ quota }) => quota, true)
 }
 
 type Quota = HitQuota | RefusedQuota
@@ -98,21 +80,21 @@ function ofBoth(shown: readonly PageWindow[]): readonly Column<Quota>[] {
 
 const hitColumns = (shown: readonly PageWindow[]): readonly Column<HitQuota>[] => [
   ...ofBoth(shown),
-  {
-    name: 'Days',
-    cell: ({ days, daysHit }: HitQuota) => html`
+  column(
+    'Days',
+    ({ days, daysHit }) => html`
       ${count(daysHit.length)} of ${count(days)}
       <div class="quiet">${daysHit.slice(-3).join(', ')}${daysHit.length > 3 ? ', …' : ''}</div>
     `,
-  },
-  { name: 'Right now', cell: ({ refusedNow }: HitQuota) => (refusedNow ? 'refused' : '') },
+  ),
+  column('Right now', ({ refusedNow }) => (refusedNow ? 'refused' : '')),
 ]
 
 const refusedColumns = (shown: readonly PageWindow[]): readonly Column<RefusedQuota>[] => [
   ...ofBoth(shown),
-  numeric('Refused on', ({ daysRefused }: RefusedQuota) => `${count(daysRefused.length)} days`),
+  numeric('Refused on', ({ daysRefused }) => `${count(daysRefused.length)} days`),
   ...shown.map((window) =>
-    numeric(`By the ${window.name}`, ({ refused }: RefusedQuota) =>
+    numeric<RefusedQuota>(`By the ${window.name}`, ({ refused }) =>
       count(countIn(refused, window)),
     ),
   ),

@@ -2,8 +2,15 @@ import { useState } from 'preact/hooks'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { colourOf } from '../charts/scale.ts'
-import { keyLink, numeric, requestLink, table, type Column } from '../page-parts.ts'
-import { reasonText } from '../reason-text.ts'
+import {
+  column,
+  keyLink,
+  numeric,
+  requestLink,
+  table,
+  reasonText,
+  type Column,
+} from '../page-parts.ts'
 import type { LatestRefusal, RefusedKeyFigures } from '../../../live/figures.ts'
 import type { Snapshot } from '../../../live/snapshot.ts'
 import { typedIn } from '../controls.ts'
@@ -20,15 +27,15 @@ export function refusedKeys({ refusedKeys: all }: Snapshot, plan: string | undef
   const most = Math.max(...rows.map((row) => row.count))
   return html`
     <h2>Refused most</h2>
-    ${table(
+    ${table<RefusedKeyFigures>(
       'Keys by refusals in the last minute',
       [
-        { name: 'Key', cell: ({ key, name }: RefusedKeyFigures) => keyLink(key, name) },
-        { name: 'Plan', cell: ({ plan: of }: RefusedKeyFigures) => of },
-        { name: 'By', cell: ({ window }: RefusedKeyFigures) => byWindow(window) },
+        column('Key', ({ key, name }) => keyLink(key, name)),
+        column('Plan', ({ plan: of }) => of),
+        column('By', ({ window }) => byWindow(window)),
         numeric(
           'A minute',
-          (row: RefusedKeyFigures) => html`
+          (row) => html`
             <span
               class="share part"
               style=${{ ...colourOf(row.window ?? 'other'), width: `${(longestBar * row.count) / most}rem` }}
@@ -49,14 +56,10 @@ function byWindow(window: RefusedKeyFigures['window']): Child {
   return window === 'ban' ? 'a ban' : `the ${window}`
 }
 
+type RefusalsProps = Readonly<{ refusals: readonly LatestRefusal[]; plan?: string }>
+
 /** The latest refusals, the newest first, equal ones in one row; words of any column filter them. */
-export function Refusals({
-  refusals,
-  plan,
-}: {
-  refusals: readonly LatestRefusal[]
-  plan?: string
-}) {
+export function Refusals({ refusals, plan }: RefusalsProps) {
   const [filter, setFilter] = useState('')
   const words = filter.toLowerCase().split(/\s+/)
   const shown = refusals
@@ -123,25 +126,16 @@ function andMore({ size }: ReadonlySet<unknown>): Child {
 }
 
 const refusalColumns: readonly Column<Alike>[] = [
-  {
-    name: 'Newest',
-    cell: ({ newest: { id, time: at } }) => requestLink(id, at),
-  },
-  { name: 'Why', cell: ({ newest }) => reasonText(newest) },
-  {
-    name: 'Key',
-    cell: ({ newest: { key, name }, keys }) => [
-      key === null ? html`<span class="quiet">none</span>` : keyLink(key, name ?? ''),
-      andMore(keys),
-    ],
-  },
+  column('Newest', ({ newest: { id, time: at } }) => requestLink(id, at)),
+  column('Why', ({ newest }) => reasonText(newest)),
+  column('Key', ({ newest: { key, name }, keys }) => [
+    key === null ? html`<span class="quiet">none</span>` : keyLink(key, name ?? ''),
+    andMore(keys),
+  ]),
   numeric('Times', ({ times }) => count(times)),
-  {
-    name: 'Code',
-    cell: ({ newest: { status, code } }) => `${status} ${code ?? 'from the backend'}`,
-  },
-  {
-    name: 'Route',
-    cell: ({ newest: { route }, routes }) => [html`<code>${route}</code>`, andMore(routes)],
-  },
+  column('Code', ({ newest: { status, code } }) => `${status} ${code ?? 'from the backend'}`),
+  column('Route', ({ newest: { route }, routes }) => [
+    html`<code>${route}</code>`,
+    andMore(routes),
+  ]),
 ]

@@ -1,19 +1,17 @@
-import type { Session } from '../api.ts'
 import { useData } from '../data.ts'
 import { utc } from '../../../../front/http/page/utc.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { capital, windows } from '../../../../front/http/page/windows.ts'
-import { aged, facts, keyLink, page, table, time } from '../page-parts.ts'
-import { reasonText } from '../reason-text.ts'
+import { aged, column, facts, keyLink, page, reasonText, table, time } from '../page-parts.ts'
 import type { Explained, WindowView } from '../../../explain/explained.ts'
 import type { FoundRefusals } from '../../../explain/refusals-of.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { Actions } from './key-actions.ts'
 
 /** Why a request was refused, or failed, and what can be done for its key. */
-export function Request({ id, session }: { id: string; session: Session }) {
+export function Request({ id }: { id: string }) {
   const refusals = useData<FoundRefusals>(`/admin/requests/${encodeURIComponent(id)}`)
   return page(
     'Request',
@@ -25,16 +23,16 @@ export function Request({ id, session }: { id: string; session: Session }) {
       return html`
         ${answered < asked && html`<p class="banner">${answered} of ${asked} gateways answered: there may be more.</p>`}
         ${!stored && html`<p class="banner">The store gives no answer: those of gateways that have stopped are missing.</p>`}
-        ${answerOf(newest, session)}
+        ${answerOf(newest)}
         ${
           others.length > 0 &&
-          table(
+          table<Explained>(
             'Other requests with this id (callers may choose ids)',
             [
-              { name: 'When', cell: (each: Explained) => time(each.time) },
-              { name: 'Why', cell: ({ sentence }: Explained) => sentence },
-              { name: 'Status', cell: ({ status }: Explained) => status },
-              { name: 'Key', cell: keyOf },
+              column('When', (each) => time(each.time)),
+              column('Why', ({ sentence }) => sentence),
+              column('Status', ({ status }) => status),
+              column('Key', keyOf),
             ],
             others,
           )
@@ -44,12 +42,12 @@ export function Request({ id, session }: { id: string; session: Session }) {
   )
 }
 
-function answerOf(answer: Explained, session: Session): Child {
+function answerOf(answer: Explained): Child {
   const { status, code, sentence, method, path, route, bannedUntil } = answer
   return html`
     <p class="sentence"><b>${status} ${code ?? 'from the backend'}.</b> ${sentence}</p>
     <p><${CopyButton} text=${answerTo(answer)} label="Copy answer" /></p>
-    ${answer.key !== null && html`<${KeyActions} id=${answer.key} session=${session} />`}
+    ${answer.key !== null && html`<${KeyActions} id=${answer.key} />`}
     ${facts([
       ['Request', html`<code>${method} ${path}</code> (route ${route})`],
       ['When', time(answer.time)],
@@ -60,13 +58,15 @@ function answerOf(answer: Explained, session: Session): Child {
       ['Strikes', answer.strikes > 0 ? answer.strikes : ''],
       ['Banned until', bannedUntil === null ? '' : time(bannedUntil)],
       ['Backend', [answer.upstream, answer.target].filter(Boolean).join(', ')],
-      [
-        'Time',
-        `${answer.ownMs} ms in the gateway${answer.upstreamMs === null ? '' : `, ${answer.upstreamMs} ms in the backend`}`,
-      ],
+      ['Time', timesOf(answer)],
       ['Gateway', `${answer.gateway}, configuration ${answer.config}`],
     ])}
   `
+}
+
+function timesOf({ ownMs, upstreamMs }: Explained): string {
+  const more = upstreamMs === null ? '' : `, ${upstreamMs} ms in the backend`
+  return `${ownMs} ms in the gateway${more}`
 }
 
 function costOf({ cost, estimate }: Explained): string {
@@ -81,12 +81,9 @@ function windowText(window: WindowView | null | undefined): string {
 }
 
 /** The actions for the key as it is now. */
-function KeyActions({ id, session }: { id: string; session: Session }) {
+function KeyActions({ id }: { id: string }) {
   const key = useData<KeyDetails>(`/admin/keys/${encodeURIComponent(id)}`, 5_000)
-  return aged(
-    key,
-    (details) => html`<${Actions} details=${details} session=${session} done=${key.reload} />`,
-  )
+  return aged(key, (details) => html`<${Actions} details=${details} done=${key.reload} />`)
 }
 
 /** Two sentences to send back to the customer. */

@@ -1,19 +1,15 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { signIn, type Session } from '../api.ts'
+import { useWork } from '../../../../front/http/page/work.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { failure } from '../page-parts.ts'
 
+type Props = Readonly<{ error: string | undefined; done: (session: Session) => void }>
+
 /** Asks for an admin token. It is sent once, and kept nowhere. */
-export function SignIn({
-  error,
-  done,
-}: {
-  error: string | undefined
-  done: (session: Session) => void
-}) {
+export function SignIn({ error, done }: Props) {
   const field = useRef<HTMLInputElement>(null)
-  const [message, setMessage] = useState(error)
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, error: message = error, run } = useWork()
   useEffect(() => {
     document.title = 'Sign in · Tollgate'
     field.current?.focus()
@@ -22,15 +18,8 @@ export function SignIn({
     event.preventDefault()
     const token = field.current?.value.trim() ?? ''
     if (field.current) field.current.value = ''
-    setBusy(true)
-    setMessage(undefined)
-    try {
-      done(await signIn(token))
-    } catch (thrown) {
-      setMessage(thrown instanceof Error ? thrown.message : String(thrown))
-      setBusy(false)
-      field.current?.focus()
-    }
+    const isDone = await run(async () => done(await signIn(token)))
+    if (!isDone) field.current?.focus()
   }
   if (!isSecureContext) return html`<${Unsafe} />`
   return html`
@@ -45,7 +34,7 @@ export function SignIn({
           Admin token
           <input ref=${field} type="password" required autocomplete="off" spellcheck=${false} />
         </label>
-        ${message !== undefined && failure({ message })}
+        ${message !== undefined && failure(message)}
         <button class="go" disabled=${isBusy}>Sign in</button>
       </form>
     </main>
