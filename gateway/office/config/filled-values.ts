@@ -1,4 +1,5 @@
 import { visit, type Document, type Node, type Scalar } from 'yaml'
+import { entryOf } from '../../../shared/entry-of.ts'
 import type { Mistake } from './mistake.ts'
 import { unreadSecret, secretIn } from '../../../shared/secret-files.ts'
 import {
@@ -170,8 +171,6 @@ export class FilledValues {
   #secretIn(file: string): ReturnType<ReadSecret> {
     // Only its name is read: it stands for itself.
     if (this.#reading === 'names') return { text: `\${file:${file}}` }
-    const secret = this.#secrets.get(file) ?? this.#readSecret(file)
-    this.#secrets.set(file, secret)
-    return secret
+    return entryOf(this.#secrets, file, () => this.#readSecret(file))
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
+import { entryOf } from '../../../shared/entry-of.ts'
 import { readText, type ReadText } from '../../../shared/read-text.ts'
 import { mostBytesOfTlsFile } from '../../../shared/tls/files.ts'
 import { openapiFrom, type ReadOpenapi } from './openapi.ts'
@@ -31,13 +32,13 @@ export class NamedFiles {
 
   /** A file of certificates, or of a private key. */
   tlsFile(file: string): ReadText {
-    return once(this.#tlsFiles, file, () => readText(file, mostBytesOfTlsFile))
+    return entryOf(this.#tlsFiles, file, () => readText(file, mostBytesOfTlsFile))
   }
 
   /** A key set. A relative path starts where that of an OpenAPI document does. */
   keySet(path: string): ReadText {
     const read = (): ReadText => readText(placeOf(path, this.#configFile), mostBytesOfKeys)
-    return once(this.#keySets, path, read)
+    return entryOf(this.#keySets, path, read)
   }
 
   /**
@@ -46,14 +47,8 @@ export class NamedFiles {
    */
   openapi(path: string): ReadOpenapi {
     if (!this.#readsDocument) return { json: '{}', faults: [] }
-    return once(this.#documents, path, () => readOpenapi(placeOf(path, this.#configFile)))
+    return entryOf(this.#documents, path, () => readOpenapi(placeOf(path, this.#configFile)))
   }
-}
-
-function once<Value>(cache: Map<string, Value>, name: string, read: () => Value): Value {
-  const value = cache.get(name) ?? read()
-  cache.set(name, value)
-  return value
 }
 
 function readOpenapi(file: string): ReadOpenapi {

@@ -1,4 +1,5 @@
 import { isCollection, isMap, isScalar, isSeq, type LineCounter, type Node } from 'yaml'
+import { entryOf } from '../../../shared/entry-of.ts'
 import type { Path } from './mistake.ts'
 
 type Tree = Readonly<{
@@ -84,17 +85,9 @@ export class Places {
 
   #membersOf(node: Node | null): ReadonlyMap<string | number, Member> | undefined {
     if (!isCollection(node)) return undefined
-    let members = this.#members.get(node)
-    if (!members) {
-      // Of two with one name, the first counts.
-      members = new Map(
-        membersIn(node)
-          .reverse()
-          .map((each) => [each.step, each]),
-      )
-      this.#members.set(node, members)
-    }
-    return members
+    // Of two with one name, the first counts.
+    const members = () => membersIn(node).reverse()
+    return entryOf(this.#members, node, () => new Map(members().map((each) => [each.step, each])))
   }
 }
 

@@ -8,7 +8,7 @@ import { optional, required, section } from './settings/setting.ts'
 import { store } from './settings/store.ts'
 import { listeningTls, purposeOfListeningTls } from './settings/tls.ts'
 import { upstreams } from './settings/upstreams.ts'
-import { duration, onOrOff, port, spelled, text } from './settings/values.ts'
+import { duration, onOrOff, port, ranges, spelled, text } from './settings/values.ts'
 
 const workers = Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Literal('auto')], {
   expected: 'a whole number from 1 to 256, or auto',
@@ -102,7 +102,7 @@ export const fileSchema = section({
     '15s',
   ),
   trustedProxies: optional(
-    Type.Array(text, { expected: 'a list of addresses or CIDR ranges' }),
+    ranges,
     'Proxies in front of the gateway; X-Forwarded-For is trusted only from them.',
     [],
   ),

@@ -88,14 +88,11 @@ export async function refusalsOf(id: string, { questions, expected, readStored, 
 }
 
 /** What the store has; `undefined` if it can't be read in time. */
-async function readInTime(reading: Promise<StoredRefusals>): Promise<StoredRefusals | undefined> {
-  const read: { stored?: StoredRefusals } = {}
-  const done = reading.then(
-    (stored) => (read.stored = stored),
-    () => undefined,
+function readInTime(reading: Promise<StoredRefusals>): Promise<StoredRefusals | undefined> {
+  return within(
+    longestReadMs,
+    reading.catch(() => undefined),
   )
-  await within(longestReadMs, done)
-  return read.stored
 }
 
 function ownAnswer({ refusals, self }: OwnRefusals, about: string) {

@@ -1,3 +1,4 @@
+import { entryOf } from '../../../shared/entry-of.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
 import { dayMs, type ByName, type Window } from '../../../shared/windows.ts'
@@ -56,9 +57,7 @@ export async function planDemand(
       for (let i = 0; i < numbers.length; i += numbersPerDay) {
         const day = numbers[i] ?? 0
         ofDays.add(numbers, i, group)
-        let ofDay = days.get(day)
-        if (!ofDay) days.set(day, (ofDay = new PlanPeaks(shown)))
-        ofDay.add(numbers, i, group)
+        entryOf(days, day, () => new PlanPeaks(shown)).add(numbers, i, group)
         if (i > 0) raise(all, numbers, i, shown)
       }
       ofQuotas.add(all, 0, group)

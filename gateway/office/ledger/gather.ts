@@ -1,4 +1,5 @@
 import { breathe } from '../../../shared/breathe.ts'
+import { entryOf } from '../../../shared/entry-of.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
 import { settingsAt } from '../../front/keys/temporary.ts'
@@ -81,11 +82,8 @@ async function pointsByQuota({ quota }: Sources, day: number): Promise<PointsByQ
 /** The usage of keys as gateways have written it down. */
 async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
   const byKey = new Map<string, KeyUse>()
-  const useOf = (key: string): KeyUse => {
-    let use = byKey.get(key)
-    if (!use) byKey.set(key, (use = { own: undefined, routes: undefined }))
-    return use
-  }
+  const useOf = (key: string): KeyUse =>
+    entryOf(byKey, key, () => ({ own: undefined, routes: undefined }))
   for await (const { key, what, count } of tallies.list(day, day)) {
     const kind = usageKind(what)
     if (kind) addTo((useOf(key).own ??= noFigures()), kind, count)
@@ -94,15 +92,9 @@ async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string
     const { path, kind } = routeTally(what) ?? {}
     if (path === undefined || !kind) continue
     const routes = (useOf(key).routes ??= new Map<string, Figures>())
-    addTo(figuresIn(routes, path), kind, count)
+    addTo(entryOf(routes, path, noFigures), kind, count)
   }
   return byKey
-}
-
-function figuresIn(routes: ByRoute, path: string): Figures {
-  let figures = routes.get(path)
-  if (!figures) routes.set(path, (figures = noFigures()))
-  return figures
 }
 
 function addTo(figures: Figures, kind: UsageKind, count: number): void {
@@ -136,14 +128,13 @@ function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
 }
 
 function addRoutes(sums: ByRoute, routes: ByRoute): void {
-  for (const [path, figures] of routes) addFigures(figuresIn(sums, path), figures)
+  for (const [path, figures] of routes) addFigures(entryOf(sums, path, noFigures), figures)
 }
 
 function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {
-  let summed = byQuota.get(quota)
-  if (!summed)
-    byQuota.set(quota, (summed = { keys: [], plan: '', unusedPlan: '', routes: undefined }))
-  return summed
+  return entryOf(byQuota, quota, () => {
+    return { keys: [], plan: '', unusedPlan: '', routes: undefined }
+  })
 }
 
 /** A list of plans with one more. */

@@ -1,3 +1,4 @@
+import { entryOf } from '../../../shared/entry-of.ts'
 import { accountOf } from '../../front/keys/key.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import {
@@ -86,11 +87,7 @@ export class PlanSums {
 
   /** Adds rows, which have no lines of their own. */
   add(rows: readonly LedgerRow[]): LedgerLine[] {
-    for (const row of rows) {
-      let sum = this.#figures.get(row.plan)
-      if (!sum) this.#figures.set(row.plan, (sum = noFigures()))
-      addFigures(sum, row)
-    }
+    for (const row of rows) addFigures(entryOf(this.#figures, row.plan, noFigures), row)
     return []
   }
 

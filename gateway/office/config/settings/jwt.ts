@@ -2,7 +2,7 @@ import { algorithms } from '../../../front/jwt/settings.ts'
 import { pointerPattern } from '../../../../shared/pointer.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section, shortened } from './setting.ts'
-import { count, spelled, text } from './values.ts'
+import { count, ranges, spelled, text } from './values.ts'
 
 const algorithm = Type.Enum([...algorithms], {
   expected: 'an algorithm such as RS256, ES256 or EdDSA; none and HS256 are never taken',
@@ -118,7 +118,7 @@ export const jwt = Type.Array(
       100_000,
     ),
     allow: optional(
-      Type.Array(text, { expected: 'a list of addresses or CIDR ranges' }),
+      ranges,
       'The addresses outside the internet that the URL of the keys may lead to. This machine by its own name is always allowed.',
       [],
     ),

@@ -5,7 +5,7 @@ import { Type, withOptions } from '../../../../shared/schema.ts'
 import { collectorForm, collectorPattern, isCollector } from '../../../../shared/spans/collector.ts'
 import { optional, required, section } from './setting.ts'
 import { listeningTls, purposeOfListeningTls } from './tls.ts'
-import { headerName, port, share, spelled, text, yesOrNo } from './values.ts'
+import { headerName, oneOf, port, ranges, share, spelled, text, yesOrNo } from './values.ts'
 
 const hostName = spelled(
   '^[\\w-]+(?:\\.[\\w-]+)*$',
@@ -33,7 +33,7 @@ const notForNames = ['authorization', 'cookie', 'host', 'x-console-secret', 'x-f
 
 const trust = section({
   from: required(
-    Type.Array(text, { minItems: 1, expected: 'a list of addresses or CIDR ranges' }),
+    withOptions(ranges, { minItems: 1 }),
     'The addresses of the proxies, by their sockets. From elsewhere the header is nothing.',
   ),
   header: required(
@@ -47,11 +47,9 @@ const trust = section({
     'The header in which the proxy says who it is.',
   ),
   roles: required(
-    Type.Record(
-      Type.String(),
-      Type.Enum([...roles], { expected: roles.join(', ').replace(/, (?=\w+$)/, ' or ') }),
-      { expected: 'roles by name, such as { sam@example.com: all }' },
-    ),
+    Type.Record(Type.String(), oneOf(...roles), {
+      expected: 'roles by name, such as { sam@example.com: all }',
+    }),
     "The roles of operators by name; '*' stands for all others.",
   ),
 })
@@ -87,9 +85,7 @@ export const decide = section({
   ),
   port: required(port, 'The port for the proxy that asks; 0 is any free port.'),
   for: required(
-    Type.Enum([...askingProxies], {
-      expected: askingProxies.join(', ').replace(/, (?=\w+$)/, ' or '),
-    }),
+    oneOf(...askingProxies),
     'The proxy that asks, which decides where it says what it asks about, and in which form it is refused.',
   ),
   token: optional(
@@ -112,7 +108,7 @@ export const notices = Type.Array(
       ['*'],
     ),
     allow: optional(
-      Type.Array(text, { expected: 'a list of addresses or CIDR ranges' }),
+      ranges,
       'The addresses outside the internet that the URL may lead to. This machine by its own name is always allowed.',
       [],
     ),

@@ -63,12 +63,14 @@ const atOnce = Type.Union(
   },
 )
 
+const paths = Type.Array(path, { minItems: 1, expected: 'a list of paths' })
+
 const optionalLimit = (sentence: string) => optional(limit, sentence)
 
 const operation = section({
   methods: optional(methods, 'The methods of its requests; GET includes HEAD. Without it: all.'),
   paths: optional(
-    Type.Array(path, { minItems: 1, expected: 'a list of paths' }),
+    paths,
     'The paths of its requests, written like those of routes. Without it: all.',
   ),
   ...byLimit(({ each }) =>
@@ -92,7 +94,7 @@ const ofEveryPlan = {
     'The methods that keys of this plan may use; GET includes HEAD. Without it: all.',
   ),
   paths: optional(
-    Type.Array(path, { minItems: 1, expected: 'a list of paths' }),
+    paths,
     'The paths that keys of this plan may ask for, written like those of routes. Without it: all.',
   ),
   operations: optional(

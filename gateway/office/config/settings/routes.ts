@@ -7,6 +7,7 @@ import { optional, required, section } from './setting.ts'
 import {
   instant,
   methods,
+  oneOf,
   onOrOff,
   operationPattern,
   path,
@@ -55,11 +56,11 @@ const drain = section({
 })
 const answerCost = section({
   estimate: required(
-    whole(0, mostCost, 'a whole number from 0 to 1000000'),
+    cost,
     'The points that a request is counted with until its answer has told its cost. With 0 it is let in while any are left.',
   ),
   from: required(
-    Type.Union([Type.Enum(['answer'], { expected: 'answer' }), costMember], {
+    Type.Union([oneOf('answer'), costMember], {
       expected: 'answer, or { json: /a/pointer }',
     }),
     'Where the cost is told: `answer` is the header or trailer `X-Gateway-Cost` of the backend, `json` a member of its body.',
@@ -68,13 +69,9 @@ const answerCost = section({
     whole(1, mostCost, 'a whole number from 1 to 1000000'),
     'The most points that a request costs, whatever the answer tells; ten times the estimate by default.',
   ),
-  untold: optional(
-    Type.Enum([...untoldCosts], { expected: 'estimate, atMost or nothing' }),
-    'What an answer costs that tells nothing.',
-    'estimate',
-  ),
+  untold: optional(oneOf(...untoldCosts), 'What an answer costs that tells nothing.', 'estimate'),
   left: optional(
-    Type.Enum([...leftCosts], { expected: 'passed, estimate or atMost' }),
+    oneOf(...leftCosts),
     'What a request costs whose caller leaves before all is told: what was passed on until then (the default where a body is read), or a fixed number.',
   ),
   drain: optional(
@@ -176,7 +173,7 @@ export const deprecations = Type.Array(
     replacement: optional(link, 'Where callers should go instead.'),
     docs: optional(link, 'Where the change is explained.'),
     afterSunset: optional(
-      Type.Enum(['gone', 'serve'], { expected: 'gone or serve' }),
+      oneOf('gone', 'serve'),
       'From the sunset on: refuse with 410 (gone), or keep forwarding (serve).',
       'gone',
     ),

@@ -1,6 +1,6 @@
 import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
-import { text, time } from './values.ts'
+import { oneOf, text, time } from './values.ts'
 
 const nodes = Type.Array(
   Type.String({ pattern: '^[^\\s:]+:\\d{1,5}$|^\\[[^\\s]+\\]:\\d{1,5}$', expected: 'host:port' }),
@@ -59,7 +59,7 @@ export const store = section({
   prefix: optional(text, 'The beginning of every key in Redis.', 'tollgate:'),
   timeout: optional(time, 'How long a request may wait for Redis.', '50ms'),
   whenUnreachable: optional(
-    Type.Enum(['local', 'allow', 'deny'], { expected: 'local, allow or deny' }),
+    oneOf('local', 'allow', 'deny'),
     'While Redis is out of reach: each gateway admits its share of every limit (local), every valid key is let in (allow), or no key is (deny).',
     'local',
   ),

@@ -1,7 +1,6 @@
 import { createSecureContext } from 'node:tls'
-import { Type } from '../../../../shared/schema.ts'
 import { optional, required, section } from './setting.ts'
-import { readBy, spelled, text } from './values.ts'
+import { oneOf, readBy, spelled, text } from './values.ts'
 
 const ofCertificate = 'A file in PEM: the certificate, followed by those that vouch for it.'
 const ofKey = 'A file in PEM: the private key of the certificate, without a passphrase.'
@@ -17,7 +16,7 @@ export const listeningTls = section({
   cert: required(text, ofCertificate),
   key: required(text, ofKey),
   minVersion: optional(
-    Type.Enum([1.2, 1.3], { expected: '1.2 or 1.3' }),
+    oneOf(1.2, 1.3),
     'The oldest version of TLS that is spoken; without it, 1.2.',
   ),
   ciphers: optional(

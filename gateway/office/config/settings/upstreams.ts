@@ -6,6 +6,7 @@ import {
   count,
   headerName,
   methods,
+  oneOf,
   onOrOff,
   share,
   sharePattern,
@@ -134,7 +135,7 @@ const forward = section({
     'off',
   ),
   host: optional(
-    Type.Enum(['target', 'caller'], { expected: 'target or caller' }),
+    oneOf('target', 'caller'),
     'The Host of requests: that of the target, or the one that the caller has asked.',
     'target',
   ),

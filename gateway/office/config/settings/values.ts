@@ -36,8 +36,12 @@ export const headerName = spelled(
   'the name of a header, such as x-api-key',
 )
 export const text = Type.String({ minLength: 1, expected: 'a text' })
+export const ranges = Type.Array(text, { expected: 'a list of addresses or CIDR ranges' })
 export const yesOrNo = Type.Boolean({ expected: 'true or false' })
-export const onOrOff = Type.Enum(['on', 'off'], { expected: 'on or off' })
+/** One of some words. */
+export const oneOf = <const Word extends string | number>(...words: readonly Word[]) =>
+  Type.Enum(words, { expected: words.join(', ').replace(/, (?=[^,]+$)/, ' or ') })
+export const onOrOff = oneOf('on', 'off')
 export const port = whole(0, 65_535, 'a port from 0 to 65535')
 export const duration = readBy(
   durationFrom,
