@@ -80,7 +80,6 @@ for (const kind of ['embedded', 'redis'] as const) {
       [ask('GET', '/admin/shadow'), ['shadow', 'report']],
       [ask('GET', '/admin/deprecations'), ['deprecations', 'report']],
       [ask('GET', '/admin/deprecations/days'), ['deprecations', 'days']],
-      [ask('GET', '/admin/extensions'), ['extensions', 'list']],
       [ask('GET', '/admin/usage'), ['usage']],
       [ask('GET', '/admin/keys?neverUsed=true'), ['keys', 'list', '--never-used']],
       [ask('GET', '/admin/keys'), ['keys', 'list']],

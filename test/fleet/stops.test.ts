@@ -116,7 +116,6 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
     'notices test': () => ask('POST', '/admin/notices/test', {}),
     'deprecations report': () => ask('GET', '/admin/deprecations?days=90'),
     'deprecations days': () => ask('GET', '/admin/deprecations/days?days=90'),
-    'extensions list': () => ask('GET', '/admin/extensions?days=90'),
     'config check': () => ask('POST', '/admin/config/check?impact=90', changed(), yaml),
     'config running': () => ask('GET', '/admin/config'),
     'config edit': () => ask('POST', '/admin/config/edit', { set: Object.fromEntries(inFile) }),

@@ -51,12 +51,11 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'notices test': ['', '--json'],
   'deprecations report': ['', '--days 7 --csv'],
   'deprecations days': ['', '--json'],
-  'extensions list': ['', '--days 7'],
   prove: [
     'https://api.example/v1/pets --limit 60',
     "https://api.example/ --limit 9 --header 'X-Api-Key: abc' --yes",
   ],
-  'config check': ['new.yaml', 'new.yaml --unset ok --format github'],
+  'config check': ['new.yaml', 'new.yaml --unset ok --json'],
   'config show': ['', 'new.yaml --json'],
   'config diff': ['new.yaml', 'new.yaml --against gateway.yaml'],
   'config set': [

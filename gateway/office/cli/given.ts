@@ -65,10 +65,7 @@ export function keyFinder(
 function optionValue(option: string, { values }: Input, parameter: Parameter): unknown {
   if (values[`no-${option}`] === true) return null
   const value = values[option]
-  const { isRequired = false, defaultText, isOfText = false } = parameter
-  if (isOfText && value !== undefined && values['json'] === true) {
-    throw new WrongInput(`--${option} is about text: leave it out, or --json`)
-  }
+  const { isRequired = false, defaultText } = parameter
   if (Array.isArray(value)) {
     const all = value.map((each: string) => read(`--${option}`, each, parameter))
     return all.includes(null) ? null : all

@@ -16,7 +16,7 @@ const headings: readonly (readonly [heading: string, firstWords: string])[] = [
   ['Usage and audit', 'usage audit'],
   ['Plans, and whom other limits would refuse', 'plans shadow'],
   ['Backends, gateways and notices', 'upstream gateways notices'],
-  ['Deprecations', 'deprecations extensions'],
+  ['Deprecations', 'deprecations'],
   ['Any gateway, from outside', 'prove'],
   ['Configuration', 'config'],
   ['Stores', 'store'],

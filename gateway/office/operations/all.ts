@@ -43,7 +43,6 @@ import { showQuota } from './quota/show.ts'
 import { listAudit } from './reports/audit.ts'
 import { deprecationDays } from './reports/deprecation-days.ts'
 import { reportDeprecations } from './reports/deprecations.ts'
-import { listExtensions } from './reports/extensions.ts'
 import { exportUsage } from './reports/usage-export.ts'
 import { showUsage } from './reports/usage.ts'
 import { showRequest } from './requests/show.ts'
@@ -103,7 +102,6 @@ export const operations: readonly Operation[] = [
   testNotices,
   reportDeprecations,
   deprecationDays,
-  listExtensions,
   prove,
   checkConfig,
   showConfig,

@@ -33,8 +33,6 @@ export type Parameter = Readonly<{
   namesMany?: boolean
   /** Only the admin API has it: the command line has another way to say it. */
   isOfApi?: boolean
-  /** It decides how the text for people looks, so that it can't go with `--json`. */
-  isOfText?: boolean
   /** Only the command line has it. */
   isOfCommand?: boolean
   /** It is in no message. On the command line it is read from standard input, unless it is an argument that is given. */

@@ -92,28 +92,6 @@ t.test('a check prints one JSON value whatever it finds', async (t) => {
   t.strictSame(sound.checked, { file: sound.file, sound: true, mistakes: [], warnings: [] })
 })
 
-t.test('findings annotate the lines of a change at GitHub', async (t) => {
-  const { code, out, file } = await check(wrong, ['--format', 'github'])
-  t.equal(code, 2)
-  const lines = out.trimEnd().split('\n')
-  t.equal(lines.length, 6)
-  t.equal(
-    lines[0],
-    `::error file=${file},line=3,col=16,title=plans.free.perMinute::` +
-      'plans.free.perMinute must be a whole number above 0 or "unlimited", got "6O"',
-  )
-  t.match(lines[1], /^::warning file=.*,line=5,col=21,title=plans\.pro\.perMinute::/)
-  const odd = fileOf('plans: { a: 100% }\nroutes: []', 'a,b:c.yaml')
-  const escaped = await runCommand(['config', 'check', odd, '--format', 'github'], {})
-  t.match(escaped.out, /^::error file=[^,:]*a%2Cb%3Ac\.yaml,line=1,/)
-  t.match(escaped.out, /got "100%25"/)
-  t.match(await check(wrong, ['--format', 'github', '--json']), {
-    code: 2,
-    out: 'tollgate: --format is about text: leave it out, or --json\n',
-  })
-  t.match(await check(wrong, ['--format', 'gitlab']), { code: 2, out: /must be github/ })
-})
-
 t.test('of many mistakes a check tells a hundred, and how many more there are', async (t) => {
   const plans = Array.from({ length: 130 }, (_, i) => `  p${i}: { perMinute: 6O, perDay: 60 }\n`)
   const text = `plans:\n${plans.join('')}routes: []\n`
@@ -123,9 +101,6 @@ t.test('of many mistakes a check tells a hundred, and how many more there are', 
   const lines = (await check(text)).out.trimEnd().split('\n')
   t.equal(lines.length, 101)
   t.equal(lines[100], 'and 30 more')
-  const annotated = (await check(text, ['--format', 'github'])).out.trimEnd().split('\n')
-  t.equal(annotated.length, 101)
-  t.equal(annotated[100], '::error::and 30 more')
   t.notMatch((await checkJson(wrong)).checked, { more: Number })
 })
 
@@ -157,22 +132,4 @@ t.test('a variable that isn’t set may be any value that could stand there', as
     out: /routes\[0\] must be a section of settings/,
   })
   t.match(await check(variable, ['--unset', 'ok'], { FREE: '6O' }), { code: 2, out: /got "6O"/ })
-})
-
-t.test('a file of variables is read, and the environment goes before', async (t) => {
-  const file = fileOf('FREE=70\nREDIS_URL=\n# nothing\nPORT=x\nPLANTS="plants:1"\n', '.env')
-  const all = { HOST: 'animals', PORT: '80', FREE: '' }
-  t.match(await check(variable, ['--env-file', file], all), {
-    code: 2,
-    out: /REDIS_URL is not set/,
-  })
-  t.match(await check(variable, ['--env-file', file], { HOST: 'animals' }), {
-    code: 2,
-    out: /targets\[0\] must be .*where HOST and PORT is set/,
-  })
-  const { checked } = await checkJson(variable, ['--env-file', file, '--unset', 'ok'], all)
-  t.strictSame(checked.unset, ['REDIS_URL'])
-  t.match(checked, { sound: true, warnings: [{ place: 'plans.free.perMinute' }, {}] }, 'FREE is 70')
-  const nowhere = join(folder, 'nowhere.env')
-  t.match(await check(variable, ['--env-file', nowhere]), { code: 2, out: /can't be read: ENOENT/ })
 })

@@ -3,11 +3,10 @@ import { findingLine, type Finding } from '../../config/finding.ts'
 import type { InForce, Context } from '../context.ts'
 import { dayCount, oneOf } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { configTypes, dayRange, textOf } from '../parameters.ts'
+import { configTypes, dayRange } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys, type AffectedKeys } from './affected.ts'
-import { checkJson, findingsText, loadToCheck } from './load-to-check.ts'
-import { soundText } from './sound-text.ts'
+import { checkJson, checkText, loadToCheck } from './load-to-check.ts'
 import { existsSync } from 'node:fs'
 import type { Preview } from '../../config/preview.ts'
 
@@ -17,25 +16,15 @@ export const checkConfig = operation({
   summary: 'Check a configuration; exit code 2 with its mistakes if it has any',
   details:
     'FILE may be - for standard input. For a CI: --json prints mistakes and warnings with file, line, column, place and message, ' +
-    'whatever was found; --format github prints them as annotations. Where the variables of production aren’t set, --unset ok ' +
-    'takes each that is missing for any value that could stand there, and tells them.',
+    'whatever was found. Where the variables of production aren’t set, --unset ok takes each that is missing for any value ' +
+    'that could stand there, and tells them.',
   parameters: {
-    file: {
-      isConfig: true,
-      types: configTypes,
-    },
+    file: { isConfig: true, types: configTypes },
     impact: {
       kind: dayCount,
       value: 'N',
       help: 'show who the changed limits would have refused in this many days',
       isOfApi: true,
-    },
-    format: {
-      kind: oneOf(['github']),
-      value: 'FORMAT',
-      help: 'print findings in the form that annotates changes there',
-      isOfCommand: true,
-      isOfText: true,
     },
     unset: {
       kind: oneOf(['ok']),
@@ -43,18 +32,11 @@ export const checkConfig = operation({
       help: 'what variables are that aren’t set and have no default; otherwise each is a mistake',
       isOfCommand: true,
     },
-    envFile: {
-      ...textOf(
-        'FILE',
-        'a file of variables, NAME=VALUE in each line; the environment goes before',
-      ),
-      isOfCommand: true,
-    },
   },
   role: 'read',
   takesLong: () => true,
   load: loadToCheck,
-  run: async (context, { file, impact: days, format, unset }) => {
+  run: async (context, { file, impact: days, unset }) => {
     const { config, examine, stores, clock, flush, operator } = context
     const inForce = await context.inForce?.()
     const { preview, mistakes, more } = await examine(file)
@@ -67,7 +49,6 @@ export const checkConfig = operation({
       mistakes,
       more,
       found: findings,
-      format,
       unset,
     }
     // A command has no configuration in force to compare with; `config diff` asks a gateway.
@@ -95,8 +76,7 @@ export const checkConfig = operation({
     const warnings = found.map(findingLine)
     return { sound: mistakes.length === 0, mistakes, more, warnings, ...compared }
   },
-  text: ({ file, shown, found, format }) =>
-    findingsText(found, format) + (shown ? soundText(file, shown, []) : ''),
+  text: ({ file, shown, found }) => checkText(file, found, shown),
 })
 
 /** The lines in which a text differs from the one in force. */

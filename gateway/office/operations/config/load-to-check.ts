@@ -1,45 +1,31 @@
-import { andMore } from '../../../../shared/and-more.ts'
-import { readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
 import { ConfigError } from '../../config/config-error.ts'
-import { findingLine, furtherFinding, type Finding } from '../../config/finding.ts'
+import type { CompleteFile } from '../../config/defaults.ts'
+import { findingLine, type Finding } from '../../config/finding.ts'
+import { draftOf } from '../../config/interpret.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Environment } from '../../config/variables.ts'
-import { WrongInput } from '../../wrong-input.ts'
 import type { Said } from '../operation.ts'
 import type { Content } from '../parameter.ts'
-import { soundText } from './sound-text.ts'
-
-type Options = Readonly<{
-  envFile: string | undefined
-  unset: 'ok' | undefined
-  format: 'github' | undefined
-}>
+import { counting } from './differences.ts'
 
 /** Loads a configuration to check, or says what is found in one that can't be used here. */
 export async function loadToCheck(
   { name, read }: Content,
   environment: Environment,
-  { envFile, unset, format }: Options,
+  { unset }: Readonly<{ unset: 'ok' | undefined }>,
 ): Promise<Loaded | Said> {
   const { loadedFrom, previewOfSet } = await import('../../config/load.ts')
-  const variables = envFile === undefined ? environment : withFile(environment, envFile)
   try {
     const text = read()
-    const preview = unset && previewOfSet(text, variables, name)
-    if (!preview || preview.unset.length === 0) return loadedFrom(text, variables, name)
+    const preview = unset && previewOfSet(text, environment, name)
+    if (!preview || preview.unset.length === 0) return loadedFrom(text, environment, name)
     const { findings, shown, unset: names } = preview
-    return {
-      json: checkJson(name, findings, names),
-      text: `${findingsText(findings, format)}${soundText(name, shown, names)}`,
-    }
+    return { json: checkJson(name, findings, names), text: checkText(name, findings, shown, names) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const findings = error.findings.length > 0 ? error.findings : [wholeOf(name, error)]
-    const { more } = error
-    const all = more === 0 ? findings : [...findings, furtherFinding(andMore(more), false)]
-    const text = format && findingsText(all, format).trimEnd()
-    return { json: { ...checkJson(name, findings), more: more || undefined }, text, error }
+    const json = { ...checkJson(name, findings), more: error.more || undefined }
+    return { json, text: undefined, error }
   }
 }
 
@@ -51,41 +37,35 @@ export function checkJson(file: string, findings: readonly Finding[], unset?: re
   return { file, sound: mistakes.length === 0, mistakes, warnings, ...(unset && { unset }) }
 }
 
-/** Findings for people, or for GitHub: a line each. */
-export function findingsText(findings: readonly Finding[], format: Options['format']): string {
-  const lines = format === 'github' ? annotations(findings) : findings.map(findingLine)
-  return lines.map((line) => `${line}\n`).join('')
+/** The result of a check for people: a line for each finding, and a sentence about a file without mistakes. */
+export function checkText(
+  file: string,
+  findings: readonly Finding[],
+  sound: CompleteFile | undefined,
+  unset: readonly string[] = [],
+): string {
+  return [...findings.map(findingLine), ...(sound ? [soundText(file, sound, unset)] : [])].join(
+    '\n',
+  )
+}
+
+function soundText(
+  name: string,
+  { plans, routes, upstreams, headers }: CompleteFile,
+  unset: readonly string[],
+): string {
+  const counted = [
+    counting(Object.keys(plans).length, 'plan'),
+    counting(routes.length, 'route'),
+    counting(Object.keys(upstreams).length, 'upstream'),
+  ]
+  const left = counting(unset.length, 'variable')
+  const lacking = unset.length === 0 ? '' : ` Not set: ${left} (${unset.join(', ')}).`
+  const draft = draftOf(headers.ietf)
+  const fields = draft ? ` RateLimit and RateLimit-Policy are sent as of ${draft}.` : ''
+  return `${name} is valid: ${counted.join(', ')}.${fields}${lacking}`
 }
 
 function wholeOf(name: string, { message }: ConfigError): Finding {
   return { file: name, line: null, column: null, place: '', message, isWarning: false }
-}
-
-/**
- * An environment, with a file's variables where it has none. An empty variable counts as not set. Node has an option of this
- * name and reads the file as well, before any of our code runs.
- */
-function withFile(environment: Environment, file: string): Environment {
-  try {
-    const set = Object.entries(environment).filter(([, value]) => value)
-    return { ...parseEnv(readFileSync(file, 'utf8')), ...Object.fromEntries(set) }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new WrongInput(`--env-file ${file} can't be read: ${reason}`)
-  }
-}
-
-/** Findings as commands of a workflow of GitHub's, which shows them beside the lines of a change. */
-function annotations(findings: readonly Finding[]): string[] {
-  return findings.map(({ file, line, column, place, message, isWarning }) => {
-    const about = Object.entries({ file, line, col: column, title: place || null }).flatMap(
-      ([name, value]) => (value === null ? [] : `${name}=${escaped(String(value), /[%\r\n:,]/g)}`),
-    )
-    const kind = isWarning ? 'warning' : 'error'
-    return `::${[kind, about.join()].join(' ').trimEnd()}::${escaped(message, /[%\r\n]/g)}`
-  })
-}
-
-function escaped(text: string, special: RegExp): string {
-  return text.replace(special, (character) => encodeURIComponent(character))
 }

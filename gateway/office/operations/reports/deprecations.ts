@@ -1,4 +1,6 @@
+import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
+import type { Config } from '../../../front/config/config.ts'
 import {
   callsCsv,
   callsView,
@@ -18,7 +20,7 @@ export const reportDeprecations = operation({
   summary: 'List the keys that still call deprecated operations',
   details:
     'Calls are counted when they come, by day, and kept for 90 days. A key needs an extension if it has none, called ' +
-    'within 30 days, and the sunset is in less than 30 days or over.',
+    'within 30 days, and the sunset is in less than 30 days or over. The last line has all extensions.',
   parameters: {
     key: textOf('KEY', 'only calls of this key'),
     days,
@@ -37,7 +39,7 @@ export const reportDeprecations = operation({
   },
   json: (calls) => Listed.of(calls, callsView),
   csv: callsCsv,
-  text: table,
+  text: (calls, { config }) => [table(calls), ...extensionsText(config)].join('\n\n'),
 })
 
 function table(calls: readonly ReportedCalls[]): string {
@@ -52,4 +54,15 @@ function table(calls: readonly ReportedCalls[]): string {
 function sunsetText({ sunsetMs, extension, needsExtension }: ReportedCalls): string {
   if (sunsetMs === undefined) return ''
   return `${timeText(sunsetMs)}${extension ? ', extended' : needsExtension ? ', not extended' : ''}`
+}
+
+/** All extensions in a line: a key that has one and doesn't call is in no row. */
+function extensionsText({ deprecations }: Config): string[] {
+  const all = deprecations.flatMap(({ operation, extensions }) =>
+    extensions.map(({ key, account, untilMs, spare }) => {
+      const spared = spare ? ', spared by brownouts' : ''
+      return `${operation} for ${key ?? `the account ${account}`} until ${timeText(untilMs)}${spared}`
+    }),
+  )
+  return all.length > 0 ? [printable(`Extended: ${all.join('; ')}.`)] : []
 }
