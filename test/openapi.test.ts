@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml'
 import { openDatabase } from '../backend/database.ts'
 import { usualMethods } from '../gateway/front/http/methods.ts'
 import { hashOf, newKeyId, newToken } from '../gateway/front/keys/token.ts'
-import { QuotaDesk } from '../gateway/office/operations/quota-desk.ts'
+import { desksFor } from '../gateway/office/operations/desks.ts'
 import { statusByCode } from '../shared/refusal.ts'
 import { byLimit, windows } from '../shared/windows.ts'
 import { newKey } from './contracts/keys.ts'
@@ -226,12 +226,7 @@ async function askUnallowed(t: Test, { call, key, stores, config }: Gateway): Pr
   t.equal((await call('GET', '/v1/pets', undefined, exhausted)).status, 200)
   t.strictSame(await askAll(call, forwarded, { headers: exhausted }), [429])
   const { headers: banned, key: one } = await key()
-  const desk = new QuotaDesk({
-    plans: config.plans,
-    keys: stores.keys,
-    quota: stores.quota,
-    clock: () => noon,
-  })
+  const { quotas: desk } = desksFor({ ...config, stores, clock: () => noon, by: 'me' })
   await desk.ban(one.id, 60_000)
   t.strictSame(await askAll(call, forwarded, { headers: banned }), [429])
   t.equal((await call('GET', '/v1/quota', undefined, banned)).status, 200)

@@ -9,11 +9,11 @@ export type BanCause = Readonly<{ by: string; since: string; strikes?: number; n
 
 /** The cause of a key's latest ban by the audit; `null` if the audit doesn't reach back that far. */
 export async function causeOf(
-  audit: Pick<AuditStore, 'list'> | undefined,
+  audit: Pick<AuditStore, 'list'>,
   id: string,
 ): Promise<BanCause | null> {
   const query = { fromMs: 0, limit: mostLines, subject: id, what: 'bans.' }
-  const lines = (await audit?.list(query)) ?? []
+  const lines = await audit.list(query)
   const line = lines.find(({ what }) => what === 'bans.earn' || what === 'bans.set')
   if (!line) return null
   const { by, atMs } = line

@@ -1,12 +1,9 @@
 import { longWindows, type Window } from '../../../shared/windows.ts'
 import {
   beyondFrom,
-  isPrepaid,
   isUpTo,
   upToPattern,
   type LimitSetting,
-  type MeteredSetting,
-  type PrepaidSetting,
 } from '../../front/limits/limit-settings.ts'
 import { Type, type AnySchema } from '../../../shared/schema.ts'
 import { durationFrom, instantFrom } from '../../../shared/units.ts'
@@ -26,8 +23,6 @@ export type Kind<Value> = Readonly<{
   read: (text: string) => Value | undefined
   /** The rule for a member of a body. */
   schema: AnySchema
-  /** Reads a member that fits the schema; by default, as `read` reads its text. */
-  fromJson?: (json: unknown) => Value | undefined
 }>
 
 /** Any text. */
@@ -42,7 +37,6 @@ export const yesOrNo: Kind<boolean> = {
   expected: 'true or false',
   read: (text) => (text === '' || text === 'true' ? true : text === 'false' ? false : undefined),
   schema: Type.Boolean({ expected: 'true or false' }),
-  fromJson: (json) => json === true,
 }
 
 /** The number of days that a report covers. */
@@ -77,11 +71,8 @@ export const pageCursor = ofText('the "next" of a page, as it was given', placeI
 /** The state of a key. */
 export const keyState = oneOf(keyStates)
 
-/** The length of a ban, in milliseconds. */
-export const banTime = ofText(
-  'a duration such as 30m or 24h',
-  (text) => durationFrom(text) || undefined,
-)
+/** The length of a ban. */
+export const banTime = duration('30m or 24h')
 
 /** A range of live figures. */
 export const liveRange = oneOf<LiveRange>(['15m', 'day'])
@@ -96,8 +87,8 @@ export const waitTime = ofText('a duration such as 30m', (text) =>
   text === '' ? Infinity : durationFrom(text) || undefined,
 )
 
-/** How long ago something was, in milliseconds. */
-export const age = ofText('a duration such as 1h or 90d', (text) => durationFrom(text) || undefined)
+/** How long ago something was. */
+export const age = duration('1h or 90d')
 
 /** How long an old token still works, in milliseconds. */
 export const overlapTime = ofText('0 or a duration such as 24h', (text) =>
@@ -136,16 +127,13 @@ export const limit: Kind<number | 'unlimited'> = {
   schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('unlimited')], {
     expected: 'a whole number above 0 or "unlimited"',
   }),
-  fromJson: (json) => (typeof json === 'number' || json === 'unlimited' ? json : undefined),
 }
 
 /** The same of a day and what is longer, whose points may also be metered beyond what is included. */
 export const longLimit: Kind<LimitSetting> = {
   expected:
     'a whole number above 0, "unlimited", or points with what lies beyond (1000..300%, 1000..prepaid)',
-  read: (text) => {
-    return text.includes('..') ? beyondFrom(text) : limit.read(text)
-  },
+  read: (text) => (text.includes('..') ? beyondFrom(text) : limit.read(text)),
   schema: Type.Union(
     [
       Type.Integer({ minimum: 1 }),
@@ -154,7 +142,7 @@ export const longLimit: Kind<LimitSetting> = {
         {
           limit: Type.Integer({ minimum: 1 }),
           beyond: Type.Literal('meter'),
-          upTo: Type.String({ pattern: upToPattern }),
+          upTo: Type.Refine(Type.String({ pattern: upToPattern }), isUpTo),
         },
         { additionalProperties: false },
       ),
@@ -168,11 +156,6 @@ export const longLimit: Kind<LimitSetting> = {
         'a whole number above 0, "unlimited", { limit, beyond: "meter", upTo }, or { limit, beyond: "prepaid" }',
     },
   ),
-  fromJson: (json) => {
-    if (typeof json !== 'object' || json === null) return limit.fromJson?.(json)
-    const setting = json as MeteredSetting | PrepaidSetting
-    return isPrepaid(setting) || isUpTo(setting.upTo) ? setting : undefined
-  },
 }
 
 /** How the limit of a window is written. */
@@ -199,7 +182,6 @@ export const newSettings: Kind<Settings> = {
       minProperties: 1,
     },
   ),
-  fromJson: settingsIn,
 }
 
 function settingsIn(value: unknown): Settings | undefined {
@@ -221,6 +203,11 @@ export function ofText<Value>(
   return { expected, read, schema }
 }
 
+/** A length of time in milliseconds; `such` is an example. */
+export function duration(such: string): Kind<number> {
+  return ofText(`a duration such as ${such}`, (text) => durationFrom(text) || undefined)
+}
+
 /** One of a few words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
   const last = words.at(-1)
@@ -237,6 +224,5 @@ function wholeNumber(minimum: number, maximum: number): Kind<number> {
       return number >= minimum && number <= maximum ? number : undefined
     },
     schema: Type.Integer({ minimum, maximum, expected }),
-    fromJson: (json) => (typeof json === 'number' ? json : undefined),
   }
 }

@@ -1,9 +1,9 @@
 import { withCommas } from '../../../shared/commas.ts'
-import { durationFrom, spanText } from '../../../shared/units.ts'
+import { spanText } from '../../../shared/units.ts'
 import { windowOf, windows } from '../../../shared/windows.ts'
 import type { Row } from '../prove/rows.ts'
 import { WrongInput } from '../wrong-input.ts'
-import { connectionCount, oneOf, ofText, requestCount } from './kinds.ts'
+import { connectionCount, duration, oneOf, ofText, requestCount } from './kinds.ts'
 import { ofTerminal } from './operation.ts'
 import { argument, aSwitch, textOf, valueOf } from './parameters.ts'
 import { aligned } from './table.ts'
@@ -18,8 +18,6 @@ const header = ofText('NAME: VALUE', (text): readonly [string, string] | undefin
     ? [name.toLowerCase(), value.join(':').trim()]
     : undefined
 })
-
-const duration = ofText('a duration such as 30s or 3m', (text) => durationFrom(text) || undefined)
 
 const measured = windows.filter(({ lengthMs }) => lengthMs !== undefined).map(({ name }) => name)
 
@@ -44,7 +42,11 @@ export const prove = ofTerminal({
       defaultText: 'minute',
     },
     connections: { ...valueOf(connectionCount, 'N', 'how many connections'), defaultText: '64' },
-    for: valueOf(duration, 'TIME', 'the longest it goes on, by default 3m (for a second: 30s)'),
+    for: valueOf(
+      duration('30s or 3m'),
+      'TIME',
+      'the longest it goes on, by default 3m (for a second: 30s)',
+    ),
     key: textOf('KEY', 'the key, in place of TOLLGATE_PROVE_KEY, which no list of processes shows'),
     header: {
       ...valueOf(header, 'HEADER', 'a header to send, for a key that goes otherwise'),

@@ -7,9 +7,9 @@ import { settingsAt } from '../../front/keys/temporary.ts'
 import { countedParts, type Terms } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
 import type { DeskOptions } from '../../front/keys/key-desk.ts'
+import type { Noted } from '../../front/records/audit.ts'
 import type { Stores } from '../../front/stores/stores.ts'
-import { lookAtPlaces } from '../../front/limits/places.ts'
-import type { TakenPlaces } from '../../front/limits/places.ts'
+import { lookAtPlaces, type TakenPlaces } from '../../front/limits/places.ts'
 import type { Ban } from '../../front/limits/store.ts'
 import { setEnd } from '../../front/limits/ban-ends.ts'
 import { banView } from '../../front/limits/views.ts'
@@ -46,16 +46,10 @@ function topUpView({ id, points, atMs, left, by, note }: TopUp) {
   return { id, points, left, at: iso(atMs), by, note: note ?? null }
 }
 
-export type QuotaDeskOptions = Pick<DeskOptions, 'plans' | 'clock' | 'noted'> &
-  Pick<Stores, 'keys' | 'quota'> &
-  Readonly<{
-    /** The author of grants. */
-    by?: string
-    /** Tells who banned a key. */
-    audit?: Pick<Stores['audit'], 'list'>
-    /** Tells when a key was used last. */
-    lastUses?: Pick<Stores['lastUses'], 'of'>
-  }>
+/** `audit` tells who banned a key, `lastUses` when it was used; `by` is the author of changes, which `noted` writes down. */
+type QuotaDeskOptions = Pick<DeskOptions, 'plans' | 'clock'> &
+  Pick<Stores, 'keys' | 'quota' | 'audit' | 'lastUses'> &
+  Readonly<{ by: string; noted: Noted }>
 
 /** The operations on bans and quotas, for the command line and the admin API. */
 export class QuotaDesk {
@@ -92,7 +86,7 @@ export class QuotaDesk {
     const { quotas, before } = await this.#running(key)
     for (const quota of quotas) await this.#options.quota.ban(quota, id, untilMs)
     const after = { ...banView(ban), note }
-    await this.#options.noted?.({ what: 'bans.set', subject: id, before, after })
+    await this.#note('bans.set', id, before, after)
     return ban
   }
 
@@ -101,7 +95,7 @@ export class QuotaDesk {
     let lifted = false
     for (const quota of quotas) lifted = (await this.#options.quota.lift(quota, id)) || lifted
     if (!lifted) throw new KeyMistake(`the key "${id}" isn’t banned`, 'not_found')
-    await this.#options.noted?.({ what: 'bans.lift', subject: id, before, after: null })
+    await this.#note('bans.lift', id, before, null)
   }
 
   /** The ban of a key that runs, and the quotas that may have one: the key may have moved to another account since. */
@@ -123,12 +117,7 @@ export class QuotaDesk {
   async freePlaces(id: string): Promise<void> {
     const quota = quotaOf(await this.#key(id))
     await this.#options.quota.freePlaces(quota)
-    await this.#options.noted?.({
-      what: 'quota.places',
-      subject: id,
-      before: null,
-      after: { quota },
-    })
+    await this.#note('quota.places', id, null, { quota })
   }
 
   /** A key with the state of its limits: all that an operator sees of it. */
@@ -137,7 +126,7 @@ export class QuotaDesk {
     const { bannedUntilMs } = facts.decision
     const beside = {
       bannedUntilMs: bannedUntilMs > 0 ? bannedUntilMs : undefined,
-      inUse: { key, uses: (await this.#options.lastUses?.of([key.id]))?.[0] },
+      inUse: { key, uses: (await this.#options.lastUses.of([key.id]))[0] },
     }
     const view = keyView(key, facts.decision.nowMs, beside)
     return { ...view, standing: keyStanding(key, facts) }
@@ -154,12 +143,7 @@ export class QuotaDesk {
     const quota = quotaOf(key)
     const before = await this.#view(key)
     await this.#options.quota.reset(quota)
-    await this.#options.noted?.({
-      what: 'quota.reset',
-      subject: id,
-      before,
-      after: await this.#view(key),
-    })
+    await this.#note('quota.reset', id, before, await this.#view(key))
     return quota
   }
 
@@ -177,12 +161,7 @@ export class QuotaDesk {
     const isChanged = monthFrom !== before
     if (isChanged) {
       await this.#options.quota.setMonthFrom(quota, monthFrom)
-      await this.#options.noted?.({
-        what: 'quota.month',
-        subject: id,
-        before: { quota, monthFrom: before },
-        after: { quota, monthFrom },
-      })
+      await this.#note('quota.month', id, { quota, monthFrom: before }, { quota, monthFrom })
     }
     return { isChanged, view: await this.#view(key) }
   }
@@ -198,9 +177,7 @@ export class QuotaDesk {
       const why = before.offered ? `has no limit ${each}` : 'has no plan that is offered'
       throw new KeyMistake(`“${key.name}” ${why}: there is nothing to add to`)
     }
-    if (
-      !(await this.#options.quota.grant(quota, { ...points, by: this.#options.by ?? 'unknown' }))
-    ) {
+    if (!(await this.#options.quota.grant(quota, { ...points, by: this.#options.by }))) {
       const most = `${mostGrants} grants to it that hold still, which is all that are kept`
       throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
     }
@@ -211,12 +188,7 @@ export class QuotaDesk {
     const pointsByLimit = Object.fromEntries(
       shown.map(({ limit }) => [limit, points[limit] || null]),
     )
-    await this.#options.noted?.({
-      what: 'quota.grant',
-      subject: id,
-      before: null,
-      after: { quota, ...pointsByLimit, note: points.note, until },
-    })
+    await this.#note('quota.grant', id, null, { quota, ...pointsByLimit, note: points.note, until })
     return after
   }
 
@@ -233,8 +205,7 @@ export class QuotaDesk {
       throw new KeyMistake(`“${key.name}” ${why}`, 'conflict')
     }
     const quota = quotaOf(key)
-    const by = this.#options.by ?? 'unknown'
-    const done = await this.#options.quota.topUp(quota, { ...given, by })
+    const done = await this.#options.quota.topUp(quota, { ...given, by: this.#options.by })
     if (done.outcome === 'short') {
       const sentence = `fewer than ${withCommas(-points)} bought points are left: ${withCommas(done.left)}`
       throw new KeyMistake(sentence, 'conflict')
@@ -247,12 +218,8 @@ export class QuotaDesk {
     const isAgain = done.outcome === 'again'
     if (!isAgain) {
       const { left } = topUp
-      await this.#options.noted?.({
-        what: 'quota.top-up',
-        subject: key.id,
-        before: { quota, left: left - points },
-        after: { quota, id, points, left, note },
-      })
+      const before = { quota, left: left - points }
+      await this.#note('quota.top-up', key.id, before, { quota, id, points, left, note })
     }
     return { ...topUpView(topUp), again: isAgain }
   }
@@ -261,6 +228,11 @@ export class QuotaDesk {
   async topUps(key: Key): Promise<readonly Omit<TopUpView, 'again'>[]> {
     const all = await this.#options.quota.topUps(quotaOf(key))
     return all.toReversed().map(topUpView)
+  }
+
+  /** Writes a change of a key to the audit. */
+  #note(what: string, subject: string, before: unknown, after: unknown): Promise<void> {
+    return this.#options.noted({ what, subject, before, after })
   }
 
   async #view(key: Key): Promise<QuotaView> {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { QuotaDesk } from '../../../gateway/office/operations/quota-desk.ts'
+import { desksFor } from '../../../gateway/office/operations/desks.ts'
 import type { Stores } from '../../../gateway/front/stores/stores.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
@@ -117,12 +117,7 @@ t.test('a ban goes with its key to another account, and is lifted there', async 
   const { call, key, desk, stores, config } = await startGateway(t)
   const { headers, key: record } = await key()
   const status = async () => (await call('GET', '/v1/pets', undefined, headers)).status
-  const bans = new QuotaDesk({
-    plans: config.plans,
-    keys: stores.keys,
-    quota: stores.quota,
-    clock: Date.now,
-  })
+  const { quotas: bans } = desksFor({ ...config, stores, clock: Date.now, by: 'me' })
   await bans.ban(record.id, 60_000)
   t.equal(await status(), 429)
   await desk.edit(record.id, desk.changing({ account: 'other' }))

@@ -1,12 +1,14 @@
 import { timeText } from '../../../../shared/times.ts'
 import { noPlan } from '../../../front/keys/settings.ts'
 import { isByUse } from '../../../front/keys/in-use.ts'
+import type { KeyView } from '../../../front/keys/view.ts'
+import { limitSettings, limitText } from '../../../front/limits/limit-settings.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { age, keyState, oneOf, pageCursor, pageSize } from '../kinds.ts'
 import type { CommandContext } from '../context.ts'
+import { csvPieces } from '../csv-pieces.ts'
 import { operation } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
-import { listCsv } from './list-csv.ts'
 import { listTable } from './list-table.ts'
 import { listingOf, usualPage, type Listing } from './listing.ts'
 import type { PageOfKeys } from './order.ts'
@@ -112,4 +114,43 @@ export async function listText(listing: Listing, context: CommandContext): Promi
   return isFiltered || page
     ? 'No key matches.'
     : 'There are no keys yet. Create one: tollgate keys create --plan PLAN --name NAME'
+}
+
+const texts = ['id', 'name', 'plan', 'account', 'state'] as const
+const times = ['bannedUntil', 'lastUsedAt', 'expiresAt', 'createdAt'] as const
+
+/** Keys as CSV: their settings, their requests of today and their last uses. */
+async function* listCsv({ each, view, today }: Listing): AsyncGenerator<string, void> {
+  const counts = await today()
+  const names = [
+    ...texts,
+    'admittedToday',
+    'refusedToday',
+    ...times,
+    ...limitSettings,
+    'note',
+    'reference',
+    'scopes',
+    'origins',
+  ]
+  yield* csvPieces(names, each, (inUse) => {
+    const key: Partial<KeyView> = view(inUse)
+    const { admitted = 0, refused = 0 } = counts.get(inUse.key.id) ?? {}
+    const own = limitSettings.map((name) => {
+      const setting = key.limits?.[name]
+      return setting === undefined ? '' : limitText(setting)
+    })
+    const [said, at] = [texts, times].map((all) => all.map((name) => key[name] ?? ''))
+    return [
+      ...(said ?? []),
+      admitted,
+      refused,
+      ...(at ?? []),
+      ...own,
+      key.note ?? '',
+      key.reference ?? '',
+      key.scopes?.join(' ') ?? '',
+      key.origins?.join(' ') ?? '',
+    ]
+  })
 }

@@ -2,16 +2,7 @@ import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
 import type { Ends } from '../../../front/keys/temporary.ts'
 import { WrongInput } from '../operation.ts'
-import {
-  anyText,
-  dayOfMonth,
-  end,
-  limit,
-  limitKind,
-  ofText,
-  yesOrNo,
-  type TimeAt,
-} from '../kinds.ts'
+import { dayOfMonth, end, limit, limitKind, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
 
@@ -22,6 +13,11 @@ const method = ofText('one method such as GET; without one, all are allowed', (t
   const name = text.toUpperCase()
   return anyMethod.has(name) ? undefined : name
 })
+
+/** A list of texts, each by an option of its own. */
+function listOf<const Value extends string>(value: Value, option: string, help: string) {
+  return { ...textOf(value, help), option, many: true } as const
+}
 
 const name = textOf('TEXT', 'the name of the key, for people')
 const plan = textOf('PLAN', 'a plan of the configuration')
@@ -39,41 +35,19 @@ const expiresAt = {
   help: 'when it ends; a day means its beginning, 00:00 UTC',
   nullWord: { word: 'never', meaning: 'no end' },
 } as const
-const methods = {
-  kind: method,
-  value: 'METHOD',
-  option: 'method',
-  many: true,
-  help: 'allow this method only',
-} as const
-const paths = {
-  kind: anyText,
-  value: 'PATTERN',
-  option: 'path',
-  many: true,
-  help: 'allow this path only; /v1/pets/* is everything below /v1/pets/',
-} as const
-const addresses = {
-  kind: anyText,
-  value: 'RANGE',
-  option: 'address',
-  many: true,
-  help: 'allow this address or CIDR range only',
-} as const
-const scopes = {
-  kind: anyText,
-  value: 'SCOPE',
-  option: 'scope',
-  many: true,
-  help: 'give it this scope; without any, it has all',
-} as const
-const origins = {
-  kind: anyText,
-  value: 'ORIGIN',
-  option: 'origin',
-  many: true,
-  help: 'allow pages of this origin only, such as https://app.example',
-} as const
+const methods = { ...listOf('METHOD', 'method', 'allow this method only'), kind: method } as const
+const paths = listOf(
+  'PATTERN',
+  'path',
+  'allow this path only; /v1/pets/* is everything below /v1/pets/',
+)
+const addresses = listOf('RANGE', 'address', 'allow this address or CIDR range only')
+const scopes = listOf('SCOPE', 'scope', 'give it this scope; without any, it has all')
+const origins = listOf(
+  'ORIGIN',
+  'origin',
+  'allow pages of this origin only, such as https://app.example',
+)
 const note = textOf('TEXT', 'anything worth knowing')
 const test = {
   kind: yesOrNo,

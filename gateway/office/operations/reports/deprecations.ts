@@ -1,10 +1,16 @@
 import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
+import { announcer, type Announced } from '../../../front/config/deprecations.ts'
+import { dayMs } from '../../../../shared/windows.ts'
+import type { Context } from '../context.ts'
 import type { Config } from '../../../front/config/config.ts'
 import {
+  callsByDay,
   callsCsv,
   callsView,
   deprecatedCalls,
+  type DeprecatedCalls,
+  type OwnSunset,
   type ReportedCalls,
 } from '../../../front/counts/deprecated-calls.ts'
 import { quotaCount } from '../kinds.ts'
@@ -12,7 +18,6 @@ import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
 import { days, dayRange, textOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
-import { ownSunsets } from './sunsets.ts'
 
 export const reportDeprecations = operation({
   name: 'deprecations report',
@@ -42,6 +47,26 @@ export const reportDeprecations = operation({
   text: (calls, { config }) => [table(calls), ...extensionsText(config)].join('\n\n'),
 })
 
+export const deprecationDays = operation({
+  name: 'deprecations days',
+  at: ['GET /admin/deprecations/days'],
+  summary: 'Show the calls of each deprecated operation by day',
+  details: 'Days without calls are left out.',
+  parameters: { days },
+  role: 'read',
+  takesLong: () => true,
+  run: async ({ stores, clock, flush }, { days }) => {
+    const { fromDay, toDay } = dayRange(days, clock)
+    await flush()
+    return callsByDay(stores().tallies, fromDay, toDay)
+  },
+  text: (calls) => {
+    if (calls.length === 0) return 'No key has called a deprecated operation.'
+    const rows = calls.map(({ operation, day, calls, keys }) => [operation, day, calls, keys])
+    return aligned([['OPERATION', 'DAY', 'CALLS', 'KEYS'], ...rows])
+  },
+})
+
 function table(calls: readonly ReportedCalls[]): string {
   if (calls.length === 0) return 'No key has called a deprecated operation.'
   const rows = calls.map((each) => {
@@ -65,4 +90,47 @@ function extensionsText({ deprecations }: Config): string[] {
     }),
   )
   return all.length > 0 ? [printable(`Extended: ${all.join('; ')}.`)] : []
+}
+
+/** A sunset is near this long before it, and a key still calls if it did within this time. */
+const nearMs = 30 * dayMs
+
+type Called = Pick<DeprecatedCalls, 'key' | 'operation' | 'lastMs'>
+
+/** Gives the function that tells a calling key's own sunset of an operation. */
+async function ownSunsets(context: Context): Promise<(called: Called) => OwnSunset> {
+  const { deprecations } = context.config
+  const nowMs = context.clock()
+  const announcers = new Map(deprecations.map((each) => [each.operation, announcer(each)] as const))
+  const accountByKey = await accountsOfExtensions(context)
+  return ({ key, operation, lastMs }) => {
+    const announced = announcers.get(operation)?.({ id: key, account: accountByKey.get(key) })
+    const { sunsetMs, extension } = announced ?? {}
+    const stillCalls = lastMs >= nowMs - nearMs
+    return {
+      sunsetMs,
+      extension,
+      needsExtension: stillCalls && announced !== undefined && endsSoon(announced, nowMs),
+    }
+  }
+}
+
+function endsSoon({ deprecation, sunsetMs, extension }: Announced, nowMs: number): boolean {
+  if (extension || deprecation.afterSunset !== 'gone') return false
+  return sunsetMs !== undefined && sunsetMs <= nowMs + nearMs
+}
+
+/** The accounts that have an extension, by key. Only their keys are looked up. */
+async function accountsOfExtensions({
+  config,
+  desks,
+}: Context): Promise<ReadonlyMap<string, string>> {
+  const accounts = config.deprecations.flatMap(({ extensions }) =>
+    extensions.flatMap(({ account }) => account ?? []),
+  )
+  const accountByKey = new Map<string, string>()
+  for (const account of new Set(accounts)) {
+    for (const { id } of await desks().keys.keysOf(account)) accountByKey.set(id, account)
+  }
+  return accountByKey
 }
