@@ -133,7 +133,7 @@ t.test('two dumps of a quiet store are the same bytes but for the first line', a
     const behindFirst = (text: string) => text.slice(text.indexOf('\n'))
     t.equal(behindFirst(one), behindFirst(other))
     const [head, ...rows] = one.trimEnd().split('\n')
-    t.match(head, /^\{"tollgate":"dump","format":3,"atMs":\d+\}$/)
+    t.match(head, /^\{"tollgate":"dump","format":4,"atMs":\d+\}$/)
     t.match(JSON.parse(rows.at(-1) ?? ''), { end: true, rows: rows.length - 1 })
     const shelves = rows.slice(0, -1).map((row) => (JSON.parse(row) as { shelf: string }).shelf)
     t.equal(shelves.lastIndexOf('documents') < shelves.indexOf('keys'), true, 'keys come last')

@@ -228,8 +228,8 @@ t.test('a dump that isn’t whole and sound is refused with its line', async (t)
     [rest, /^line 1 .*begins with/],
     [['{"tollgate":"dump"}'], /^line 1 .*begins with/],
     [
-      [head.replace('"format":3', '"format":2'), ...rest],
-      /^line 1 .*format 2, .* knows format 3 a/,
+      [head.replace('"format":4', '"format":2'), ...rest],
+      /^line 1 .*format 2, .* knows format 4 a/,
     ],
     [lines.slice(0, -1), /^line \d+ .*end is missing/],
     [[head], /^line 2 .*end is missing/],
@@ -277,7 +277,7 @@ t.test('a dump that isn’t whole and sound is refused with its line', async (t)
 t.test('a line of any length takes no more memory than the longest good one', async (t) => {
   const file = join(folderOf(t), 'long.dump')
   const written = createWriteStream(file)
-  written.write('{"tollgate":"dump","format":3,"atMs":1}\n{"shelf":"keys","key":"')
+  written.write('{"tollgate":"dump","format":4,"atMs":1}\n{"shelf":"keys","key":"')
   const piece = 'x'.repeat(2 ** 20)
   for (let i = 0; i < 200; i++) {
     if (!written.write(piece)) await once(written, 'drain')
