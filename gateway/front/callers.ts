@@ -1,4 +1,3 @@
-import type { Clock } from '../../shared/clock.ts'
 import type { FleetStore } from './fleet/store.ts'
 import { Tunnels } from './forwarding/tunnels.ts'
 import { Issuers } from './jwt/issuers.ts'
@@ -17,7 +16,7 @@ import { EarnedBans } from './records/earned-bans.ts'
 export function openCallers(opening: Opening) {
   const { config, stores, meters, listening, member, clock, log, closers } = opening
   const records = outsideRecords(opening)
-  const directory = openDirectory(opening, records, () => quotas.nowMs)
+  const directory = openDirectory(opening, records)
   const { outsideCallers, issuers } = openOutside(opening, directory, records)
   const tunnels = new Tunnels({
     directory,
@@ -86,13 +85,11 @@ async function goneOf(fleet: FleetStore, gateways: readonly string[]): Promise<r
 function openDirectory(
   { config, stores, meters, listening, trouble, clock, closers }: Opening,
   records: OutsideRecords,
-  storeClock: Clock,
 ): KeyDirectory {
   const directory = new KeyDirectory({
     store: stores.keys,
     cacheSize: config.keys.cache,
     clock,
-    storeClock,
     meters,
     trouble: trouble(
       'the key store is out of reach; cached keys still work',

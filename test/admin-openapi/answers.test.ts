@@ -249,10 +249,8 @@ async function busyKey({ call, key, desk }: Admin['gateway']): Promise<string> {
   await call('GET', '/v1/old', undefined, headers)
   await call('GET', '/v1/pets', undefined, { ...headers, 'x-request-id': one.id })
   await desk.rotate(one.id, 60_000)
-  const untilMs = Date.now() + 3_600_000
-  const ends = { plan: untilMs, limits: untilMs }
   const limits = { ...manyOfOptional, perMinute: 2, perDay: 8, atOnce: 'unlimited' as const }
-  await desk.edit(one.id, desk.changing({ plan: 'pro', limits }, ends))
+  await desk.edit(one.id, desk.changing({ plan: 'pro', limits }))
   return one.id
 }
 

@@ -51,10 +51,9 @@ export function ledgerContract(
       )
     const [one, two, trial] = ['AAAAAAAAAAAA', 'BBBBBBBBBBBB', 'EEEEEEEEEEEE']
     const alone = newKey({ id: 'CCCCCCCCCCCC', revokedAtMs: midnight - 5 })
-    const temporaryPlan = { plan: 'pro', untilMs: midnight - 1 }
     await first.keys.add([
       newKey({ id: two, account: 'acme', plan: 'pro' }),
-      newKey({ id: one, account: 'acme', temporaryPlan }),
+      newKey({ id: one, account: 'acme' }),
       newKey({ id: 'DDDDDDDDDDDD', account: 'idle' }),
       newKey({ id: trial, account: 'acme', test: true }),
       alone,

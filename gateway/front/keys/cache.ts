@@ -1,4 +1,3 @@
-import type { Clock } from '../../../shared/clock.ts'
 import { Caller, stateOf, type CallerState } from './caller.ts'
 import { quotaOf, type StoredKey } from './key.ts'
 import type { Outside, Outsider } from './outsider.ts'
@@ -16,7 +15,6 @@ const mostTokensOfKey = 1_000
  */
 export class CallerCache {
   readonly #size: number
-  readonly #now: Clock
   readonly #byToken = new Map<string, Caller>()
   /** By the id of their key. */
   readonly #byId = new Map<string, Caller>()
@@ -24,10 +22,8 @@ export class CallerCache {
   /** The number of callers left in this round of the hand. */
   #left = 0
 
-  /** `now` is the store's time, by which temporary limits and plans end. */
-  constructor(size: number, now: Clock = Date.now) {
+  constructor(size: number) {
     this.#size = size
-    this.#now = now
   }
 
   /** The cached caller of a token; the user of the cache checks whether it is still valid. */
@@ -48,7 +44,7 @@ export class CallerCache {
     else if (this.#byToken.size >= this.#size) this.#makeRoom()
     const former = outsider && this.outsideOf(stored.key.id)?.stored
     const latest = former && former.version > stored.version ? former : stored
-    const caller = new Caller(copied(name), latest, this.#now, outsider)
+    const caller = new Caller(copied(name), latest, outsider)
     this.#put(caller)
     if (outsider) this.#dropBeyond(caller)
     return caller
@@ -83,7 +79,7 @@ export class CallerCache {
     }
     // The oldest first, as they came.
     for (const before of states.reverse()) {
-      const caller = new Caller(before.token, stored, this.#now, before.outside?.outsider)
+      const caller = new Caller(before.token, stored, before.outside?.outsider)
       stateOf(caller).isRecent = before.isRecent
       this.#put(caller)
     }

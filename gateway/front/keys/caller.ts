@@ -1,8 +1,8 @@
-import type { Clock } from '../../../shared/clock.ts'
 import type { CacheSlot } from '../limits/step.ts'
 import {
   endReason,
   keyUntil,
+  ownLimits,
   quotaOf,
   validUntil,
   type EndReason,
@@ -10,7 +10,6 @@ import {
   type StoredKey,
 } from './key.ts'
 import { keyOfOutsider, type Outside, type Outsider } from './outsider.ts'
-import { settingsAt } from './temporary.ts'
 import { hashOfName } from './token.ts'
 
 /** The private state of a caller. Apps that use the plugin can't reach it. */
@@ -38,20 +37,15 @@ export class Caller {
   readonly #state: CallerState
 
   /**
-   * `token` is its name in memory. `now` is the time by which temporary limits and plans end: the store's. An outsider is
-   * known by what is said of it. @internal
+   * `token` is its name in memory. An outsider is known by what is said of it. @internal
    */
-  constructor(token: string, stored: StoredKey, now: Clock = Date.now, outsider?: Outsider) {
+  constructor(token: string, stored: StoredKey, outsider?: Outsider) {
     const { version } = stored
     const outside = outsider && { outsider, stored }
     const key = outside ? keyOfOutsider(outside) : stored.key
-    const { temporaryPlan, temporaryLimits, outsideLimits } = key
-    const hasMore = temporaryPlan ?? temporaryLimits ?? outsideLimits
-    const inForce = hasMore ? settingsAt(key, now()) : undefined
-    const { plan, limits } = inForce ?? key
     this.id = key.id
     this.name = key.name
-    this.plan = plan
+    this.plan = key.plan
     this.quota = quotaOf(key)
     this.isTest = key.test === true
     this.account = key.account
@@ -59,11 +53,13 @@ export class Caller {
     const hash = hashOfName(token)
     const endsAtMs = outsider ? Math.min(keyUntil(key), outsider.untilMs) : validUntil(key, hash)
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
-    const changesAtMs = inForce?.changesAtMs
-    const change = changesAtMs === undefined ? undefined : { atMs: changesAtMs, stored }
-    const overrides = overridesOf({ ...key, limits })
+    const overrides = overridesOf({ ...key, limits: ownLimits(key) })
     const endsBecause = endReason(key, outsider ? undefined : hash)
-    this.#state = new CallerState(token, version, overrides, endsBecause, change, outside)
+    this.#state = {
+      ...{ token, version, overrides, endsBecause, outside },
+      ...{ isRecent: false, nextOfKey: undefined, previousOfKey: undefined },
+      ...{ record: undefined, counts: undefined },
+    }
     Object.freeze(this)
   }
 
@@ -101,7 +97,7 @@ export type KeyOverrides = Pick<
  * The state that a caller's next request needs, without further look-ups: waiting for memory costs a request more
  * than any computation.
  */
-export class CallerState implements CacheSlot {
+export type CallerState = CacheSlot & {
   /** The name of its token in memory. */
   readonly token: string
   /** The version of the key, which rises with each change. */
@@ -109,35 +105,15 @@ export class CallerState implements CacheSlot {
   readonly overrides: KeyOverrides | undefined
   /** Why its token isn't valid, or won't be from its end on. */
   readonly endsBecause: EndReason
-  /** The end of a temporary plan or limit, and the key, of which another caller is made then. */
-  readonly change: Readonly<{ atMs: number; stored: StoredKey }> | undefined
   /** What is said of a caller from outside, and its record; `undefined` for one whose token is its key's. */
   readonly outside: Outside | undefined
   /** Whether it has sent a request since the cache's hand last passed. */
-  isRecent = false
+  isRecent: boolean
   /** The caller of another token of the same key. */
   nextOfKey: Caller | undefined
   previousOfKey: Caller | undefined
-  /** The store's record of its quota. */
-  record: object | undefined
   /** The counts of its requests, which only `counts/` knows. */
   counts: object | undefined
-
-  constructor(
-    token: string,
-    version: number,
-    overrides: KeyOverrides | undefined,
-    endsBecause: EndReason,
-    change: CallerState['change'],
-    outside?: Outside,
-  ) {
-    this.token = token
-    this.version = version
-    this.overrides = overrides
-    this.endsBecause = endsBecause
-    this.change = change
-    this.outside = outside
-  }
 }
 
 function overridesOf(key: KeyOverrides): KeyOverrides | undefined {

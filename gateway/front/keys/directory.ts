@@ -2,7 +2,7 @@ import { breathe } from '../../../shared/breathe.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { KeyListener, KeyStore, Watch } from './store.ts'
 import { BloomFilter } from './bloom-filter.ts'
-import { Caller, stateOf } from './caller.ts'
+import { stateOf, type Caller } from './caller.ts'
 import { CallerCache } from './cache.ts'
 import type { StoredKey } from './key.ts'
 import { counts, isToBeAskedAgain, type Outside, type Outsider } from './outsider.ts'
@@ -24,8 +24,6 @@ export type DirectoryOptions = Partial<KeyListener> &
     /** The most callers in memory. */
     cacheSize: number
     clock: Clock
-    /** The time by the store's clock, at which temporary limits and plans end; by default `clock`. */
-    storeClock?: Clock
     /** Counts the errors of the store. */
     meters?: { storeErrors: number }
   }>
@@ -35,7 +33,6 @@ export class KeyDirectory {
   readonly #store: KeyStore
   readonly #cache: CallerCache
   readonly #clock: Clock
-  readonly #storeClock: Clock
   readonly #watch: Watch
   readonly #meters: DirectoryOptions['meters']
   /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
@@ -47,21 +44,11 @@ export class KeyDirectory {
   #closed = false
 
   constructor(options: DirectoryOptions) {
-    const {
-      store,
-      cacheSize,
-      clock,
-      storeClock = clock,
-      meters,
-      trouble,
-      emptied,
-      changed,
-    } = options
+    const { store, cacheSize, clock, meters, trouble, emptied, changed } = options
     this.#meters = meters
     this.#store = store
     this.#clock = clock
-    this.#cache = new CallerCache(cacheSize, storeClock)
-    this.#storeClock = storeClock
+    this.#cache = new CallerCache(cacheSize)
     this.#watch = store.watch({
       changed: (keys) => {
         this.#apply(keys)
@@ -118,18 +105,6 @@ export class KeyDirectory {
   /** The quotas of an outsider's tokens in memory, and that of its record. */
   outsideQuotasOf(id: string): ReadonlySet<string> {
     return this.#cache.outsideQuotasOf(id)
-  }
-
-  /** The caller as it is now: another one takes its place when a temporary plan or limit of its key has ended. */
-  present(caller: Caller): Caller {
-    const { change, token } = stateOf(caller)
-    if (!change || this.#storeClock() < change.atMs) return caller
-    this.#cache.update(change.stored)
-    const { outside } = stateOf(caller)
-    return (
-      this.#cache.get(token) ??
-      new Caller(token, change.stored, this.#storeClock, outside?.outsider)
-    )
   }
 
   /** The caller of the same token as it is by now. Asking keeps it in memory, so that its changes are noticed. */

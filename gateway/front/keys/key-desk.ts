@@ -4,7 +4,7 @@ import type { Noted } from '../records/audit.ts'
 import { firstNames, type Act } from '../records/audit-store.ts'
 import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
-import { quotaOf, type Key, type StoredKey } from './key.ts'
+import { ownLimits, quotaOf, type Key, type StoredKey } from './key.ts'
 import { eachRow, importKeys, settingsOf, type Imported, type ImportOptions } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
@@ -21,13 +21,13 @@ import { RowMistakes } from './row-mistakes.ts'
 import { settingColumns, type Text } from './rows.ts'
 import {
   changedCap,
+  changedKey,
   filled,
   requireSound,
   type GivenSettings,
   type KeyChanges,
   type KeySettings,
 } from './settings.ts'
-import { changedKey, requireEnds, settingsFrom, type Ends } from './temporary.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
 import { keyView } from './view.ts'
 
@@ -178,24 +178,21 @@ export class KeyDesk {
     return all.filter(({ revokedAtMs }) => revokedAtMs === undefined).length
   }
 
-  /** The change to some settings; a plan and limits may end by themselves. */
-  changing(changes: KeyChanges, ends: Ends = {}): KeyEdit {
-    const changesNothing = Object.keys(changes).length === 0 && !Object.values(ends).includes(null)
+  /** The change to some settings. */
+  changing(changes: KeyChanges): KeyEdit {
     const change = (key: Key): Key => {
       requireAlive(key)
-      if ('plan' in changes || ends.plan !== undefined) requireOwn(key, 'plan')
+      if ('plan' in changes) requireOwn(key, 'plan')
       if ('account' in changes) requireOwn(key, 'account')
-      if (changesNothing) return key
+      if (Object.keys(changes).length === 0) return key
       const nowMs = this.#options.clock()
-      const changed = changedKey(key, changes, ends, nowMs)
+      const changed = changedKey(key, changes, nowMs)
       // The plan and the account of a caller from outside come with its tokens: they may fit no longer.
       const isOutside = key.kind !== undefined
       const cap = isOutside && !('cap' in changes) ? undefined : changed.cap
-      for (const { plan, limits } of settingsFrom(changed, nowMs)) {
-        requireSound({ ...changed, plan, limits, cap }, isOutside ? undefined : this.#options.plans)
-      }
+      const settings = { ...changed, limits: ownLimits(changed), cap }
+      requireSound(settings, isOutside ? undefined : this.#options.plans)
       requireFuture(changes.expiresAtMs, nowMs)
-      requireEnds(changed, ends, nowMs)
       return changed
     }
     return { what: 'keys.change', change }

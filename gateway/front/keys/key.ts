@@ -1,4 +1,4 @@
-import type { LimitSettings } from '../limits/limit-settings.ts'
+import { mergedLimits, type LimitSettings } from '../limits/limit-settings.ts'
 
 /** One secret of a key: the hash of its token, and the end of its validity. */
 export type Secret = Readonly<{ hash: string; untilMs?: number | undefined }>
@@ -19,9 +19,6 @@ export type Key = Readonly<{
   limits?: LimitSettings | undefined
   /** Limits that are counted for this key alone, beside those of its account, from the time at which it was set. */
   cap?: Cap | undefined
-  /** In place of `plan` and of members of `limits`, each until a time. */
-  temporaryPlan?: Readonly<{ plan: string; untilMs: number }> | undefined
-  temporaryLimits?: (LimitSettings & Readonly<{ untilMs: number }>) | undefined
   createdAtMs: number
   expiresAtMs?: number | undefined
   disabled?: boolean | undefined
@@ -49,6 +46,14 @@ export type Cap = LimitSettings & Readonly<{ sinceMs: number }>
 
 /** A key and its version. Each change gives it a higher one. */
 export type StoredKey = Readonly<{ key: Key; version: number }>
+
+/** The own limits of a key: an operator's, before those that somebody else says it has. */
+export function ownLimits({
+  limits,
+  outsideLimits,
+}: Pick<Key, 'limits' | 'outsideLimits'>): LimitSettings | undefined {
+  return outsideLimits ? mergedLimits(limits, outsideLimits) : limits
+}
 
 /** The end of a secret's validity; 0 if it isn't valid, `Infinity` if it never ends. */
 export function validUntil(key: Key, hash: string): number {

@@ -32,8 +32,6 @@ export const intactKeyFrom: (text: string) => Key | undefined = readerOf(
     test: Type.Optional(Type.Boolean()),
     limits: Type.Optional(Type.Object(limits)),
     cap: Type.Optional(Type.Object({ ...limits, sinceMs: Type.Integer() })),
-    temporaryPlan: Type.Optional(Type.Object({ plan: Type.String(), untilMs: Type.Integer() })),
-    temporaryLimits: Type.Optional(Type.Object({ ...limits, untilMs: Type.Integer() })),
     createdAtMs: Type.Integer(),
     expiresAtMs: time,
     disabled: Type.Optional(Type.Boolean()),

@@ -24,8 +24,6 @@ export type KeySettings = Omit<
   | 'disabled'
   | 'revokedAtMs'
   | 'secrets'
-  | 'temporaryPlan'
-  | 'temporaryLimits'
   | 'cap'
   | 'kind'
   | 'issuer'
@@ -191,6 +189,13 @@ function requireCap({ cap, account, test }: Pick<KeySettings, 'cap' | 'account' 
       'a cap is a part of an account’s quota: a key without an account has limits',
     )
   }
+}
+
+/** A key with changed settings; of limits and a cap, each by itself. */
+export function changedKey(key: Key, changes: KeyChanges, nowMs: number): Key {
+  const { plan = key.plan, account } = { account: key.account, ...changes }
+  const cap = changedCap(key, { cap: { ...key.cap, ...changes.cap }, account }, nowMs)
+  return { ...key, ...changes, cap, plan, limits: { ...key.limits, ...changes.limits } }
 }
 
 /** The cap of a key after a change: it begins at 0 when it is set, and in another account. */

@@ -1,8 +1,7 @@
 import { endIso, iso } from '../../../shared/times.ts'
 import { lastUse, markOf, type KeyInUse } from './last-use-store.ts'
 import type { LimitSettings } from '../limits/limit-settings.ts'
-import type { Key, KeyState, Secret } from './key.ts'
-import { running, settingsAt } from './temporary.ts'
+import { ownLimits, type Key, type KeyState, type Secret } from './key.ts'
 
 /** The old token of a key while it still works, and its last use. */
 export type OldToken = Readonly<{ untilMs: number; lastUsedMs: number | undefined }>
@@ -32,24 +31,17 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     note,
   } = key
   const { kind, issuer, subject } = key
-  const { plan, limits } = settingsAt(key, nowMs)
-  const { temporaryPlan, temporaryLimits } = running(key, nowMs)
-  const until = iso(temporaryLimits?.untilMs)
+  const limits = ownLimits(key)
   return {
     id,
     name,
-    plan,
-    until: iso(temporaryPlan?.untilMs),
+    plan: key.plan,
     state: stateOf(key, nowMs),
     account,
     reference,
     test: test || undefined,
-    limits: hasLimits(limits) ? { ...limits, ...(until && { until }) } : undefined,
+    limits: hasLimits(limits) ? limits : undefined,
     cap: cap && { ...cap, sinceMs: undefined },
-    afterwards:
-      temporaryPlan || temporaryLimits
-        ? { plan: key.plan, limits: hasLimits(key.limits) ? key.limits : null }
-        : undefined,
     createdAt: iso(key.createdAtMs),
     expiresAt: iso(key.expiresAtMs),
     revokedAt: iso(key.revokedAtMs),

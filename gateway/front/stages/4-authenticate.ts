@@ -167,10 +167,8 @@ class Authentication {
     outside.find(token, isOver).then(decide).catch(done)
   }
 
-  #letIn(remembered: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { directory, plans, addressOf, refuseStranger, lastUses, clock } = this.#options
-    // Nearly all callers have nothing temporary, and need no look at the clock for it.
-    const caller = stateOf(remembered).change ? directory.present(remembered) : remembered
+  #letIn(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { plans, addressOf, refuseStranger, lastUses, clock } = this.#options
     const { tollgate: record } = request
     if (!record) throw new Error('authenticate comes after follow')
     const nowMs = clock()

@@ -11,7 +11,6 @@ import type { Documents } from '../shelves/documents.ts'
 import type { List, Lists } from '../shelves/lists.ts'
 import type { Messages } from '../shelves/messages.ts'
 import { swapsOn } from '../swaps/store.ts'
-import { withTemporaryEnds } from './temporary-ends.ts'
 
 /** The spaces of counts of a gateway. */
 export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
@@ -34,7 +33,7 @@ export function recordsOn({ counts, lists, documents, messages }: Shelves, clock
     tallies: talliesOn(counts),
     peaks: peaksOn(counts),
     timeline: timelineOn(counts),
-    audit: withTemporaryEnds(auditOn(lists), clock),
+    audit: auditOn(lists),
     notices: noticesOn(lists, documents, clock),
     ledger: ledgerOn(documents),
     swaps: swapsOn(documents),

@@ -118,11 +118,8 @@ export interface KeyChange extends Author {
   readonly plan?: string | undefined
   readonly account?: string | null | undefined
   readonly reference?: string | null | undefined
-  readonly limits?:
-    (Points<Limit | null> & Readonly<{ until?: Time | null | undefined }>) | null | undefined
+  readonly limits?: Points<Limit | null> | null | undefined
   readonly cap?: Points<Limit | null> | null | undefined
-  /** When the given plan and limits end; the former ones are in force again then. */
-  readonly until?: Time | null | undefined
   readonly expiresAt?: Time | null | undefined
   readonly methods?: readonly string[] | null | undefined
   readonly paths?: readonly string[] | null | undefined
@@ -151,8 +148,6 @@ export interface KeyFilter {
   readonly neverUsed?: boolean | undefined
   /** Only keys whose old token still works and was used within this time. */
   readonly oldTokenUsed?: string | undefined
-  /** Only keys with a plan or limits that end by themselves. */
-  readonly temporary?: boolean | undefined
   /** Revoked keys, too. */
   readonly all?: boolean | undefined
 }

@@ -9,10 +9,7 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'keys show': ['Acme', 'k3yVb0TQnW8d --json'],
   'keys find': ['< token.txt', '--json < token.txt'],
   'keys timeline': ['Acme', 'Acme --from 2026-11-20 --to 2026-11-21'],
-  'keys change': [
-    'Acme --per-minute 600 --until 2030-12-01T08:00Z',
-    '--account acme --plan pro --dry-run',
-  ],
+  'keys change': ['Acme --per-minute 600', '--account acme --plan pro --dry-run'],
   'keys rotate': ['Acme', 'Acme --overlap 0'],
   'keys revoke': ['Acme --yes', '--account acme --dry-run'],
   'keys disable': ['Acme', '--account acme --dry-run'],

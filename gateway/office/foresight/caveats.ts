@@ -26,7 +26,7 @@ export function variableText(plan: string): string {
 /** Sentences about what a preview can't tell, and what it has left out. */
 export function unsaidOf(facts: UnsaidFacts): string[] {
   const { bound, planned, changed, unrecorded, fromDay, firstDay, grants } = facts
-  const { ownLimits, mixedAccounts, temporary } = planned
+  const { ownLimits, mixedAccounts } = planned
   return [
     'Each key counts with the plan and the limits that it has today.',
     'Bans, costs of routes, how many requests are under way at once and the number of refused requests are not foreseen.',
@@ -48,12 +48,6 @@ export function unsaidOf(facts: UnsaidFacts): string[] {
           Number.isFinite(firstDay)
             ? `Nothing is recorded of the days before ${dayText(firstDay)}.`
             : 'Nothing is recorded of these days.',
-        ]
-      : []),
-    ...(temporary > 0
-      ? [
-          `Keys with a plan or limits for a time: ${withCommas(temporary)}. They count with those that stay, so a ` +
-            'day may be hit by what was allowed for a time.',
         ]
       : []),
     ...(grants > 0

@@ -1,7 +1,7 @@
 import { entryOf } from '../../../shared/entry-of.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
 import type { Plan } from '../../front/limits/plan.ts'
-import { dayMs, type ByName, type Window } from '../../../shared/windows.ts'
+import type { ByName, Window } from '../../../shared/windows.ts'
 import { limitOf, recordedWith } from '../../front/limits/limits.ts'
 import { dayText } from '../../front/counts/usage.ts'
 import {
@@ -42,8 +42,7 @@ export async function planDemand(
   stores: Readonly<{ keys: KeyStore; peaks: PeakStore }>,
   { plan, fromDay, toDay, nowMs }: DemandAsk,
 ) {
-  const lookedAt = { nowMs, fromMs: fromDay * dayMs }
-  const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, lookedAt)
+  const { quotas: planned } = await plannedQuotas(stores.keys, plan, plan, nowMs)
   const shown = plan.limits === 'custom' ? recordedWith() : recordedWith(plan.limits)
   const days = new Map<number, PlanPeaks>()
   const [ofQuotas, ofDays] = [new PlanPeaks(shown), new PlanPeaks(shown)]

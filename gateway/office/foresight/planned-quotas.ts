@@ -1,6 +1,5 @@
-import { accountOf, quotaOf, type Key } from '../../front/keys/key.ts'
+import { accountOf, ownLimits as limitsOf, quotaOf, type Key } from '../../front/keys/key.ts'
 import type { KeyStore } from '../../front/keys/store.ts'
-import { lastingLimits } from '../../front/keys/temporary.ts'
 import { stateOf } from '../../front/keys/view.ts'
 import { limitOf, recordedWith, type Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
@@ -31,12 +30,7 @@ export type PlannedQuotas = Readonly<{
   ownLimits: number
   /** Accounts that also have keys to which other limits apply. */
   mixedAccounts: number
-  /** Keys of the plan, before or after, that had a plan or limits for a time in the days that are looked at. */
-  temporary: number
 }>
-
-/** The time of the look at keys, and the beginning of the days that it is about. */
-export type LookedAt = Readonly<{ nowMs: number; fromMs: number }>
 
 /**
  * The quotas of the active keys of a plan, with its limits now and then. A window in which a key has a limit of its own
@@ -46,18 +40,16 @@ export async function plannedQuotas(
   store: KeyStore,
   now: Plan,
   then: Plan | undefined,
-  { nowMs, fromMs }: LookedAt,
+  nowMs: number,
 ): Promise<PlannedQuotas> {
   const quotas = new Map<string, PlannedQuota>()
   const others = new Set<string>()
   // Most keys have no limits of their own, and share one object.
   const usual = changeFor({}, now, then)
   let ownLimits = 0
-  let temporary = 0
   for await (const key of store.list()) {
     if (stateOf(key, nowMs) !== 'active') continue
-    if (wasTemporary(key, now.name, fromMs)) temporary++
-    const limits = lastingLimits(key)
+    const limits = limitsOf(key)
     const change =
       key.plan !== now.name ? undefined : limits ? changeFor({ limits }, now, then) : usual
     if (!change) {
@@ -77,16 +69,7 @@ export async function plannedQuotas(
     Object.assign(present, strictest(present, change))
   }
   const mixedAccounts = [...others].filter((quota) => quotas.has(quota)).length
-  return { quotas, ownLimits, mixedAccounts, temporary }
-}
-
-function wasTemporary(
-  { plan, temporaryPlan, temporaryLimits }: Key,
-  name: string,
-  fromMs: number,
-): boolean {
-  const latestMs = Math.max(temporaryPlan?.untilMs ?? 0, temporaryLimits?.untilMs ?? 0)
-  return latestMs > fromMs && (plan === name || temporaryPlan?.plan === name)
+  return { quotas, ownLimits, mixedAccounts }
 }
 
 type Change = Pick<PlannedQuota, 'now' | 'then' | 'holds' | 'isShutOut'>

@@ -1,8 +1,7 @@
 import { dayMs } from '../../../shared/windows.ts'
 import { placeOf, unrecorded } from '../../front/counts/peak-store.ts'
 import { countsOn } from '../../front/counts/usage.ts'
-import { quotaOf, type Key } from '../../front/keys/key.ts'
-import { settingsAt } from '../../front/keys/temporary.ts'
+import { ownLimits, quotaOf, type Key } from '../../front/keys/key.ts'
 import { limitedIn, type Limits } from '../../front/limits/limits.ts'
 import { effectiveLimits, type Plan } from '../../front/limits/plan.ts'
 import type { Stores } from '../../front/stores/stores.ts'
@@ -34,12 +33,12 @@ export async function plansToday(
   const groups = new Map([...plans].map(([name, plan]) => [name, groupOf(plan)]))
   const groupsByKey = new Map<string, Group>()
   for await (const key of keys.list()) {
-    const { plan: name } = settingsAt(key, nowMs)
+    const { plan: name } = key
     let group = groups.get(name)
     if (!group && key.revokedAtMs !== undefined) continue
     if (!group) groups.set(name, (group = groupOf(undefined)))
     groupsByKey.set(key.id, group)
-    if (key.revokedAtMs === undefined) addKey(group, key, nowMs)
+    if (key.revokedAtMs === undefined) addKey(group, key)
   }
   const today = Math.floor(nowMs / dayMs)
   for (const [key, { admitted, refused }] of await countsOn(tallies, today)) {
@@ -67,9 +66,9 @@ function groupOf(plan: Plan | undefined): Group {
   return { plan, quotas: new Map(), keys: 0, near: 0, admittedToday: 0, refusedToday: 0 }
 }
 
-function addKey(group: Group, key: Key, nowMs: number): void {
+function addKey(group: Group, key: Key): void {
   group.keys++
-  const limits = group.plan && effectiveLimits(group.plan, settingsAt(key, nowMs).limits)
+  const limits = group.plan && effectiveLimits(group.plan, ownLimits(key))
   if (!limits) return
   const [quota, { quotas }] = [quotaOf(key), group]
   const others = quotas.get(quota)

@@ -79,7 +79,7 @@ export async function previewPlan(stores: PreviewStores, ask: PreviewAsk) {
     }
   }
   const fromMs = fromDay * dayMs
-  const planned = await plannedQuotas(stores.keys, now, then, { nowMs: ask.nowMs, fromMs })
+  const planned = await plannedQuotas(stores.keys, now, then, ask.nowMs)
   const outcome = await heldAgainst(stores.peaks, planned, ask)
   const ofLimits = await boundOf(stores.audit, { now, then, fromDay })
   const bound = outcome.unrecorded.size > 0 ? 'lower' : ofLimits

@@ -2,8 +2,6 @@ import { breathe } from '../../../shared/breathe.ts'
 import { entryOf } from '../../../shared/entry-of.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
-import { settingsAt } from '../../front/keys/temporary.ts'
-import { dayMs } from '../../../shared/windows.ts'
 import { routeTally } from '../../front/counts/route-tallies.ts'
 import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
 import { isRareFigure } from '../../front/counts/use.ts'
@@ -111,12 +109,12 @@ type Noting = Readonly<{
 }>
 
 /** Notes a key, unless it is a test key, which nobody pays for: with its quota at the end of the day, and with its own one if it left that within the day. */
-function noteKey(key: Key, { day, points, usage, byQuota }: Noting): void {
+function noteKey(key: Key, { points, usage, byQuota }: Noting): void {
   const [quota, own] = [quotaOf(key), `key:${key.id}`]
   if (key.test) return void points.delete(own)
   const { own: figures, routes } = usage.get(key.id) ?? {}
   if (!figures && !points.has(quota) && !points.has(own)) return
-  const { plan } = settingsAt(key, (day + 1) * dayMs - 1)
+  const { plan } = key
   if (quota !== own && points.has(own)) entry(byQuota, own).unusedPlan = plan
   if (!figures && !points.has(quota)) return
   const summed = entry(byQuota, quota)

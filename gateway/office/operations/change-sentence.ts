@@ -61,7 +61,6 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
     `removed ${counted(now['count'], 'record')} of callers who were not seen for 90 days`,
   'keys.change': ({ key, old, now, isOfMany }) =>
     `changed ${key}${list(settings(old), settings(now), isOfMany)}`,
-  'keys.revert': ({ key, old, now }) => `ended the temporary settings of ${key}${list(old, now)}`,
   'keys.disable': ({ key }) => `disabled ${key}`,
   'keys.enable': ({ key }) => `enabled ${key}`,
   'keys.revoke': ({ key }) => `revoked ${key}`,
@@ -114,7 +113,7 @@ function limitsOfPlans(old: Facts['old'], now: Facts['now']): string | undefined
 
 /** The settings of a key: without the members that follow from others. */
 function settings(view: Record<string, unknown>): object {
-  return { ...view, state: undefined, afterwards: undefined }
+  return { ...view, state: undefined }
 }
 
 function whose({ plan, account }: Record<string, unknown>): string {

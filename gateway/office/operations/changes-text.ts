@@ -6,14 +6,12 @@ import { changedMembers, membersOf } from '../../front/records/changed-members.t
 
 /** Words for members whose names say less. */
 const words: Readonly<Record<string, string>> = {
-  until: 'end of the plan',
   ...Object.fromEntries(
     windows.flatMap(({ limit, each }) => [
       [`limits.${limit}`, `limit ${each}`],
       [`cap.${limit}`, `cap ${each}`],
     ]),
   ),
-  'limits.until': 'end of the limits',
   expiresAt: 'expiry',
   oldTokenUntil: 'end of the old token',
 }

@@ -1,10 +1,9 @@
 import { iso } from '../../../shared/times.ts'
-import { quotaOf, type Key } from '../../front/keys/key.ts'
+import { ownLimits, quotaOf, type Key } from '../../front/keys/key.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
 import { requireText } from '../../front/keys/settings.ts'
-import { settingsAt } from '../../front/keys/temporary.ts'
-import { countedParts, type Terms } from '../../front/keys/terms.ts'
+import { countedParts } from '../../front/keys/terms.ts'
 import { keyView, type KeyView } from '../../front/keys/view.ts'
 import type { DeskOptions } from '../../front/keys/key-desk.ts'
 import type { Noted } from '../../front/records/audit.ts'
@@ -179,7 +178,7 @@ export class QuotaDesk {
     }
     if (!(await this.#options.quota.grant(quota, { ...points, by: this.#options.by }))) {
       const most = `${mostGrants} grants to it that hold still, which is all that are kept`
-      throw new KeyMistake(`there are ${most}; give it limits for a time instead`, 'conflict')
+      throw new KeyMistake(`there are ${most}; give it limits of its own instead`, 'conflict')
     }
     const after = await this.#view(key)
     const [longest] = granted
@@ -238,7 +237,7 @@ export class QuotaDesk {
   async #view(key: Key): Promise<QuotaView> {
     const { id, name } = key
     const facts = await this.#allFacts(key)
-    const { plan } = settingsAt(key, facts.decision.nowMs)
+    const { plan } = key
     return { id, name, plan, ...keyStanding(key, facts) }
   }
 
@@ -249,26 +248,18 @@ export class QuotaDesk {
   }
 
   async #facts(key: Key): Promise<Omit<StandingFacts, 'cause'>> {
-    // The store's time may have ended a plan for a time, of which the question doesn't depend.
-    const offerAt = (
-      nowMs: number,
-    ): Partial<Pick<Terms, 'limits' | 'included' | 'prepaid' | 'allParts'>> => {
-      const inForce = settingsAt(key, nowMs)
-      const plan = this.#options.plans.get(inForce.plan)
-      if (!plan) return {}
-      const limits = effectiveLimits(plan, inForce.limits)
-      return {
-        ...(limits && { limits }),
-        included: effectiveIncluded(plan, inForce.limits),
-        prepaid: effectivePrepaid(plan, inForce.limits),
-        allParts: countedParts(plan, key).allParts,
-      }
-    }
-    const { limits: asked = noLimits, allParts: parts, ...more } = offerAt(this.#options.clock())
-    const place = lookAtPlaces
-    const ask = { key: key.id, cost: 0, limits: asked, ...more, parts, place }
-    const decision = await this.#options.quota.decide(quotaOf(key), ask)
-    const { limits: offer } = offerAt(decision.nowMs)
+    const plan = this.#options.plans.get(key.plan)
+    const own = ownLimits(key)
+    const offer = plan && effectiveLimits(plan, own)
+    const decision = await this.#options.quota.decide(quotaOf(key), {
+      key: key.id,
+      cost: 0,
+      limits: offer ?? noLimits,
+      included: plan && effectiveIncluded(plan, own),
+      prepaid: plan && effectivePrepaid(plan, own),
+      parts: plan && countedParts(plan, key).allParts,
+      place: lookAtPlaces,
+    })
     const limits = limitsIn(decision, offer ?? noLimits)
     const grants = decision.granted ? await this.#options.quota.grants(quotaOf(key)) : []
     return { decision, limits, grants, isOffered: offer !== undefined }

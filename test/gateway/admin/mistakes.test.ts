@@ -118,7 +118,7 @@ t.test('a query with what is not known, or twice, is refused', async (t) => {
     [
       'GET',
       '/admin/keys?revoked',
-      'There is no parameter "revoked"; there are search, name, plan, account, reference, state, unused, neverUsed, oldTokenUsed, temporary, all, limit, after, sort, standing.',
+      'There is no parameter "revoked"; there are search, name, plan, account, reference, state, unused, neverUsed, oldTokenUsed, all, limit, after, sort, standing.',
     ],
     ['GET', '/admin/keys?all=no', 'all must be true or false.'],
     ['GET', '/admin/usage?days=0', 'days must be a whole number from 1 to 90.'],

@@ -23,14 +23,8 @@ const sentences: readonly (readonly [
   [
     'keys.change',
     mike,
-    { ...mike, plan: 'pro', until, limits: { perMinute: 600 }, afterwards: { plan: 'free' } },
-    'changed “Mike”: plan free → pro, end of the plan none → 2026-11-25 18:23:00Z, limit a minute none → 600',
-  ],
-  [
-    'keys.revert',
-    { plan: 'pro' },
-    { plan: 'free' },
-    'ended the temporary settings of “Mike”: plan pro → free',
+    { ...mike, plan: 'pro', limits: { perMinute: 600 } },
+    'changed “Mike”: plan free → pro, limit a minute none → 600',
   ],
   [
     'keys.change',

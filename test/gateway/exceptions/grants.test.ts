@@ -12,55 +12,51 @@ import { folderOf } from '../../support/folder.ts'
 const noon = Date.UTC(2026, 5, 15, 12)
 const day = 86_400_000
 
-t.test('the end comes while Redis is out of reach, and after a restart', async (t) => {
-  const start = Date.UTC(2026, 5, 15, 12, 0, 30)
-  let now = start
-  const { gateway, ask, all, redis } = await startOnOneStore(t, 'redis', () => now)
-  const { key, headers } = await gateway.key()
-  const until = new Date(start + 10_000).toISOString()
-  await ask('PATCH', `/admin/keys/${key.id}`, { limits: { perMinute: 600 }, until })
-  await ask('POST', `/admin/quota/${key.id}/grant`, { perDay: 50, note: 'x' })
-  const get = (at: Gateway) => at.call('GET', '/v1/pets', undefined, headers)
-  const quota = async (at: Gateway) => json(await at.call('GET', '/v1/quota', undefined, headers))
-  for (const each of all) {
-    await untilTrue(async () => (await get(each)).headers['x-ratelimit-limit'] === '600')
-  }
-  await redis?.kill()
-  for (const each of all) {
-    t.match(await quota(each), { minute: { limit: 600 }, day: { limit: 1050 } })
-    each.app.front.quotas.noteTime(start + 11_000)
-    t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1050 } })
-    each.app.front.quotas.noteTime(start + day)
-    t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1000 } }, 'grants end, too')
-  }
+t.test(
+  'a grant holds while Redis is out of reach, and after a restart, and ends with its day',
+  async (t) => {
+    const start = Date.UTC(2026, 5, 15, 12, 0, 30)
+    let now = start
+    const { gateway, ask, all, redis } = await startOnOneStore(t, 'redis', () => now)
+    const { key, headers } = await gateway.key()
+    await ask('POST', `/admin/quota/${key.id}/grant`, { perDay: 50, note: 'x' })
+    const quota = async (at: Gateway) => json(await at.call('GET', '/v1/quota', undefined, headers))
+    for (const each of all) {
+      await untilTrue(async () => JSON.stringify(await quota(each)).includes('1050'))
+    }
+    await redis?.kill()
+    for (const each of all) {
+      t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1050 } })
+      each.app.front.quotas.noteTime(start + day)
+      t.match(await quota(each), { minute: { limit: 60 }, day: { limit: 1000 } })
+    }
 
-  await t.test('a restart', async (t) => {
-    const store = `file: ${join(folderOf(t), 'gateway.db')}`
-    const options = { store, clock: () => now }
-    let headers = {}
-    const quota = async ({ call }: Gateway) =>
-      json(await call('GET', '/v1/quota', undefined, headers))
-    const granted = { plan: 'pro', minute: { limit: 305 }, day: { limit: 10_050 } }
-    await t.test('before it', async (t) => {
-      const before = await startGateway(t, options)
-      const one = await before.key()
-      ;({ headers } = one)
-      const { config } = before
-      const desk = desksFor({ ...config, stores: before.stores, clock: () => now, by: 'x' })
-      const edit = desk.keys.changing({ plan: 'pro' }, { plan: start + 10_000 })
-      await desk.keys.edit(one.key.id, edit)
-      await desk.quotas.grant(one.key.id, { perDay: 50, perMinute: 5 })
-      await untilTrue(async () => (await quota(before))['plan'] === 'pro')
-      t.match(await quota(before), granted)
+    await t.test('a restart', async (t) => {
+      const store = `file: ${join(folderOf(t), 'gateway.db')}`
+      const options = { store, clock: () => now }
+      let headers = {}
+      const quota = async ({ call }: Gateway) =>
+        json(await call('GET', '/v1/quota', undefined, headers))
+      const granted = { plan: 'pro', minute: { limit: 305 }, day: { limit: 10_050 } }
+      await t.test('before it', async (t) => {
+        const before = await startGateway(t, options)
+        const one = await before.key()
+        ;({ headers } = one)
+        const { config } = before
+        const desk = desksFor({ ...config, stores: before.stores, clock: () => now, by: 'x' })
+        const edit = desk.keys.changing({ plan: 'pro' })
+        await desk.keys.edit(one.key.id, edit)
+        await desk.quotas.grant(one.key.id, { perDay: 50, perMinute: 5 })
+        await untilTrue(async () => (await quota(before))['plan'] === 'pro')
+        t.match(await quota(before), granted)
+      })
+      const after = await startGateway(t, options)
+      t.match(await quota(after), granted)
+      now = start + day
+      t.match(await quota(after), { plan: 'pro', minute: { limit: 300 }, day: { limit: 10_000 } })
     })
-    const after = await startGateway(t, options)
-    t.match(await quota(after), granted)
-    now = start + 9_999
-    t.match(await quota(after), granted)
-    now++
-    t.match(await quota(after), { plan: 'free', minute: { limit: 65 }, day: { limit: 1050 } })
-  })
-})
+  },
+)
 
 for (const kind of ['embedded', 'redis'] as const) {
   t.test(`a grant lets exactly so many more in, until its day ends: ${kind}`, async (t) => {

@@ -24,11 +24,10 @@ for (const kind of ['embedded', 'redis'] as const) {
       const nowMs = Date.now()
       const day = Math.floor(nowMs / dayMs)
       const own = { perMinute: 10, perDay: 'unlimited' } as const
-      const temporaryPlan = { plan: 'pro', untilMs: nowMs + 3_600_000 }
       const [one, two, raised, big, custom, gone, revoked] = [
         newKey({ plan: 'free', account: 'acme' }),
         newKey({ plan: 'free', account: 'acme', disabled: true, limits: { perMinute: 40 } }),
-        newKey({ plan: 'free', temporaryPlan }),
+        newKey({ plan: 'pro' }),
         newKey({ plan: 'pro' }),
         newKey({ plan: 'own', limits: own }),
         newKey({ plan: 'gone' }),

@@ -70,7 +70,7 @@ t.test('an operator’s limits go before those of the app, which the record foll
     ...{ name: 'Ada L.', note: 'mine', limits: { perMinute: 7, perDay: 60 } },
     standing: { minute: { limit: 7 }, day: { limit: 60 } },
   })
-  await keys.change('ada', { limits: { perDay: 40, until: '1h' } })
+  await keys.change('ada', { limits: { perDay: 40 } })
   await until(async () => JSON.stringify(await limits()).includes('"limit":40'))
   await keys.change('ada', { limits: null })
   await until(async () => JSON.stringify(await limits()).includes('"limit":6,'))

@@ -1,7 +1,7 @@
 import type { Difference } from '../../config/diff.ts'
 import type { KeyStore } from '../../../front/keys/store.ts'
 import type { Preview } from '../../config/preview.ts'
-import { settingsFrom } from '../../../front/keys/temporary.ts'
+import { ownLimits } from '../../../front/keys/key.ts'
 import { effectiveLimits, type Plan } from '../../../front/limits/plan.ts'
 import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
 
@@ -18,7 +18,6 @@ export async function affectedKeys(
   store: () => KeyStore,
   differences: readonly Difference[],
   plans: Preview['plans'],
-  nowMs: number,
 ): Promise<AffectedKeys> {
   const names = new Set(
     differences.flatMap(({ place }) => /^plans\.([^.]+)/.exec(place)?.slice(1) ?? []),
@@ -28,13 +27,10 @@ export async function affectedKeys(
   if (names.size === 0) return { keys, refused }
   try {
     for await (const key of store().list()) {
-      // Of a key with a temporary plan, both plans count.
-      const periods = new Map(settingsFrom(key, nowMs).map((each) => [each.plan, each.limits]))
-      for (const [name, limits] of periods) {
-        if (!names.has(name)) continue
-        keys[name] = (keys[name] ?? 0) + 1
-        if (hasNoLimits(plans.get(name), limits)) refused[name] = (refused[name] ?? 0) + 1
-      }
+      const { plan: name } = key
+      if (!names.has(name)) continue
+      keys[name] = (keys[name] ?? 0) + 1
+      if (hasNoLimits(plans.get(name), ownLimits(key))) refused[name] = (refused[name] ?? 0) + 1
     }
   } catch {
     // The differences are useful during an outage of the store too.

@@ -32,7 +32,7 @@ export const diffConfig = ofCommandLine({
     const before = await sideBefore(context, against)
     const lines = { before: before.lineOf, after: preview.lineOf }
     const differences = differencesOf(before.shown, preview.shown, lines)
-    const affected = await affectedKeys(() => stores().keys, differences, preview.plans, clock())
+    const affected = await affectedKeys(() => stores().keys, differences, preview.plans)
     const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
     const previews = impact
       ? await impactOf(stores(), before.plans, config.plans, range)

@@ -5,7 +5,7 @@ import type { KeyEdit } from '../../../front/keys/key-desk.ts'
 import type { Given } from '../parameter.ts'
 import { edit, editedOutput } from './edited.ts'
 import { questionAboutMany, type Target } from './many.ts'
-import { endsFrom, keyChange, monthFrom, settingsFrom } from './settings.ts'
+import { keyChange, monthFrom, settingsFrom } from './settings.ts'
 
 const parameters = {
   key: { isKey: true },
@@ -20,8 +20,7 @@ export const changeKey = operation({
   at: ['PATCH /admin/keys/{id}', 'PATCH /admin/keys'],
   summary: 'Change the given settings of a key, or of all keys of an account',
   details:
-    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed. With ' +
-    '--until, the given plan and limits end by themselves.',
+    'With KEY, --account gives the key another account. Without KEY, it names the account whose keys are changed.',
   parameters,
   changes: true,
   role: 'all',
@@ -42,14 +41,13 @@ function changeFrom(
   { desks, clock }: Context,
 ): { target: Target; change: KeyEdit } {
   const settings = { ...others, account: key ? account : undefined }
-  const [changes, ends] = [settingsFrom(settings, clock()), endsFrom(settings, clock())]
-  const endsSomething = Object.values(ends).includes(null)
+  const changes = settingsFrom(settings, clock())
   if (monthFrom !== undefined && (!key || dryRun)) {
     throw new WrongInput('the months belong to one quota: name a KEY, and not with --dry-run')
   }
-  if (Object.keys(changes).length === 0 && !endsSomething && monthFrom === undefined) {
+  if (Object.keys(changes).length === 0 && monthFrom === undefined) {
     throw new WrongInput('no change was given; name at least one setting')
   }
   const target = key ? { key, dryRun } : { account, dryRun }
-  return { target, change: desks().keys.changing(changes, ends) }
+  return { target, change: desks().keys.changing(changes) }
 }

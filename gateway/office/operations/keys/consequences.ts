@@ -5,7 +5,6 @@ import type { Key } from '../../../front/keys/key.ts'
 import { hasLimits, type LimitSettings } from '../../../front/limits/limit-settings.ts'
 import type { KeyDetails } from '../quota-desk.ts'
 import { ownLimitsText, standingLimitsText, uselessLimits } from './limit-texts.ts'
-import { temporaryText } from './texts.ts'
 
 const refusedSoon = 'Every gateway refuses it within a second, with 401.'
 
@@ -63,10 +62,6 @@ export function consequencesOf(before: KeyDetails, after: KeyDetails, nowMs: num
   }
   if (ownLimitsText(before.limits) !== ownLimitsText(after.limits)) {
     sentences.push(...ofAccount(after))
-  }
-  const temporary = temporaryText(after, nowMs)
-  if (temporary !== undefined && temporary !== temporaryText(before, nowMs)) {
-    sentences.push(`It has temporary settings: ${temporary}.`)
   }
   if (before.plan !== plan && after.limits) {
     sentences.push(

@@ -1,9 +1,8 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import { windows } from '../../../../shared/windows.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
-import type { Key } from '../../../front/keys/key.ts'
+import { ownLimits, type Key } from '../../../front/keys/key.ts'
 import { lastUse, type KeyInUse } from '../../../front/keys/last-use-store.ts'
-import { settingsAt, type InForce } from '../../../front/keys/temporary.ts'
 import { stateOf } from '../../../front/keys/view.ts'
 import { effectiveLimits } from '../../../front/limits/plan.ts'
 import type { Context } from '../context.ts'
@@ -46,13 +45,12 @@ function columnsOf(
   return [
     ['ID', ({ id }) => id, true],
     ['NAME', ({ name }) => name, true],
-    ['PLAN', (key) => settingsAt(key, context.clock()).plan, true],
+    ['PLAN', ({ plan }) => plan, true],
     ['ACCOUNT', ({ account = '' }) => account],
     ['REFERENCE', ({ reference = '' }) => reference],
     ['TEST', ({ test }) => (test ? 'yes' : '')],
     ['STATE', (key) => stateText(key, bans.get(key.id), context), true],
-    ['LIMITS', (key) => ownLimitsText(settingsAt(key, context.clock()).limits)],
-    ['UNTIL', (key) => untilText(settingsAt(key, context.clock()), context)],
+    ['LIMITS', (key) => ownLimitsText(ownLimits(key))],
     ...windows.map(({ name }): Column => {
       return [name.toUpperCase(), (key) => windowText(standing(key)?.standing[name])]
     }),
@@ -72,16 +70,10 @@ function stateText(
 ): string {
   const state = stateOf(key, clock())
   if (state !== 'active') return state
-  const inForce = settingsAt(key, clock())
-  const plan = config.plans.get(inForce.plan)
-  if (!plan || !effectiveLimits(plan, inForce.limits)) return 'refused: no limits'
+  const plan = config.plans.get(key.plan)
+  if (!plan || !effectiveLimits(plan, ownLimits(key))) return 'refused: no limits'
   if (bannedUntilMs === undefined) return state
   return `banned until ${endText(bannedUntilMs, clock())}`
-}
-
-/** The next end of a plan or of limits that end by themselves. */
-function untilText({ changesAtMs }: InForce, { clock }: Context): string {
-  return changesAtMs === undefined ? '' : endText(changesAtMs, clock())
 }
 
 /** The methods, paths, addresses, scopes and origins that a key is restricted to. */

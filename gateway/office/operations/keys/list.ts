@@ -43,7 +43,6 @@ export const listKeys = operation({
       value: 'DURATION',
       help: 'only keys whose old token still works and was used within this time',
     },
-    temporary: aSwitch('only keys with a plan or limits that end by themselves'),
     all: aSwitch('revoked keys too'),
     limit: {
       kind: pageSize,
@@ -61,10 +60,9 @@ export const listKeys = operation({
     ),
   },
   role: 'read',
-  takesLong: ({ limit, after, standing, sort, temporary, ...filters }) =>
+  takesLong: ({ limit, after, standing, sort, ...filters }) =>
     sort !== undefined ||
     (limit ?? (after !== undefined || standing ? usualPage : Infinity)) > longPage ||
-    !!temporary ||
     isByUse(filters),
   run: listingOf,
   json: ({ list, page, standings, view }) => list ?? (page && pageJson(page, view, standings)),

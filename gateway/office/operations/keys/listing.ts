@@ -4,7 +4,6 @@ import { inUse, isByUse, pageInUse, wantedByUse } from '../../../front/keys/in-u
 import type { PageInUse, UseFilter } from '../../../front/keys/in-use.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { cursorAt } from '../../../front/keys/line.ts'
-import { settingsAt } from '../../../front/keys/temporary.ts'
 import { keyView, type KeyView } from '../../../front/keys/view.ts'
 import type { Context } from '../context.ts'
 import { Listed } from '../listed.ts'
@@ -20,7 +19,6 @@ export const usualPage = 50
 export type ListQuery = KeyFilter &
   UseFilter &
   Readonly<{
-    temporary?: boolean | undefined
     limit?: number | undefined
     after?: KeyPlace | undefined
     sort?: KeyOrder | undefined
@@ -49,19 +47,14 @@ export type Listing = Readonly<{
 /** Reads the keys that a query is about. */
 export async function listingOf(context: Context, query: ListQuery): Promise<Listing> {
   const { limit, after, standing = false, sort, ...filters } = query
-  const { unused, neverUsed, oldTokenUsed, temporary = false, ...filter } = filters
+  const { unused, neverUsed, oldTokenUsed, ...filter } = filters
   const byUse = { unused, neverUsed, oldTokenUsed }
   const { stores, desks, clock, flush } = context
   const { keys, quotas } = desks()
   const { lastUses: store, tallies } = stores()
   const nowMs = clock()
   const sinceMs = isByUse(byUse) ? await store.since() : undefined
-  const isUsedSo = wantedByUse(byUse, { nowMs, sinceMs })
-  const isWanted = isByUse(byUse) || temporary ? wantedSo : undefined
-  function wantedSo(inUse: KeyInUse): boolean {
-    const ends = settingsAt(inUse.key, nowMs).changesAtMs !== undefined
-    return (ends || !temporary) && (!isByUse(byUse) || isUsedSo(inUse))
-  }
+  const isWanted = isByUse(byUse) ? wantedByUse(byUse, { nowMs, sinceMs }) : undefined
   const all = (): AsyncIterable<KeyInUse> => {
     const some = inUse(wanted(keys.list(), wantedBy(filter, nowMs)), store)
     return isWanted ? wanted(some, isWanted) : some

@@ -1,7 +1,5 @@
 import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
-import type { Ends } from '../../../front/keys/temporary.ts'
-import { WrongInput } from '../operation.ts'
 import { dayOfMonth, end, limit, limitKind, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
 import { textOf } from '../parameters.ts'
@@ -101,18 +99,9 @@ export const newKey = {
   test,
 } as const
 
-const until = {
-  kind: end,
-  value: 'DATE',
-  help: 'when the given plan and limits end, such as 1h; the former ones are in force again then',
-  takeAway: 'the former plan and limits again, at once',
-} as const
-
 /** The parameters of a change; settings that are left out stay. */
 export const keyChange = {
   plan,
-  until,
-  'limits.until': { ...until, isOfApi: true },
   name,
   account: { ...account, takeAway: 'take it out of its account: it has a quota of its own again' },
   reference: {
@@ -135,37 +124,8 @@ export const keyChange = {
   note: { ...note, takeAway: 'remove its note' },
 } as const
 
-/** The ends of the plan and the limits that are given. Throws if nothing is given that could end. */
-export function endsFrom(values: Given<typeof keyChange>, nowMs: number): Ends {
-  const { plan } = values
-  const until = timeOf(values.until, nowMs)
-  const limitsUntil =
-    values['limits.until'] === undefined ? until : timeOf(values['limits.until'], nowMs)
-  const limits = Object.values(limitsIn(values))
-  const hasLimits = limits.some(Boolean)
-  const isPartly = limits.includes(null)
-  if (typeof until === 'number' && plan === undefined && !hasLimits) {
-    const hasCap = Object.values(capIn(values)).some(Boolean)
-    const ofCap = hasCap ? ': a cap has no end' : ''
-    throw new WrongInput(`an end (until) needs a plan or a limit to revert${ofCap}`)
-  }
-  if (typeof limitsUntil === 'number' && limitsUntil !== until && !hasLimits) {
-    throw new WrongInput('an end of limits needs a limit to revert')
-  }
-  const ends = {
-    plan: plan === undefined && until !== null ? undefined : until,
-    limits: hasLimits || limitsUntil === null ? limitsUntil : undefined,
-  }
-  if (typeof ends.limits === 'number' && isPartly) {
-    throw new WrongInput('a limit that ends needs a value: it can’t be removed until then')
-  }
-  return ends
-}
-
-type GivenSettings = Omit<Given<typeof keyChange>, 'until' | 'limits.until'>
-
 /** The settings of a key from given parameters; `null` takes a setting away. */
-export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
+export function settingsFrom(values: Given<typeof keyChange>, nowMs: number): KeyChanges {
   const { expiresAt, plan, name, account, reference, note } = values
   const { methods, paths, addresses, scopes, origins } = values
   const restrictions = { methods, paths, addresses, scopes, origins }
@@ -180,12 +140,12 @@ export function settingsFrom(values: GivenSettings, nowMs: number): KeyChanges {
 }
 
 /** The limits among given parameters, by their names. */
-function limitsIn(settings: Pick<GivenSettings, `limits.${LimitName | 'atOnce'}`>) {
+function limitsIn(settings: Pick<Given<typeof keyChange>, `limits.${LimitName | 'atOnce'}`>) {
   const ofWindows = byLimit((window) => settings[`limits.${window.limit}`])
   return { ...ofWindows, atOnce: settings['limits.atOnce'] }
 }
 
-function capIn(settings: Pick<GivenSettings, `cap.${LimitName | 'atOnce'}`>) {
+function capIn(settings: Pick<Given<typeof keyChange>, `cap.${LimitName | 'atOnce'}`>) {
   return {
     ...byLimit((window) => settings[`cap.${window.limit}`]),
     atOnce: settings['cap.atOnce'],

@@ -7,7 +7,7 @@ import type { Key } from '../../../front/keys/key.ts'
 import { byWindow, dayMs, type Window } from '../../../../shared/windows.ts'
 import type { BanCause } from '../ban-cause.ts'
 import type { UsedWindow } from '../key-standing.ts'
-import { boundInWords, ownLimitsText } from './limit-texts.ts'
+import { boundInWords } from './limit-texts.ts'
 import type { KeyDetails, QuotaView } from '../quota-desk.ts'
 import { aligned } from '../table.ts'
 
@@ -76,10 +76,7 @@ export function keyText(
       lastUsedAt === null ? 'no use is known' : lastUsedAt && timeText(Date.parse(lastUsedAt)),
     oldToken: oldToken && oldTokenText(oldToken, nowMs),
     quota: quota.startsWith('account:') ? `shared by all keys of ${account}` : undefined,
-    temporary: temporaryText(details, nowMs),
     // Other rows show these.
-    until: undefined,
-    afterwards: undefined,
     limits: undefined,
     bannedUntil: undefined,
     standing: undefined,
@@ -89,21 +86,6 @@ export function keyText(
     .map(([name, value]) => [`${name}:`, valueText(value)])
   const before = consequences.length > 0 ? `${consequences.map(printable).join('\n')}\n\n` : ''
   return before + aligned(lines)
-}
-
-/** The ends of a plan and of limits that end by themselves, and what follows them. */
-export function temporaryText(
-  { until, plan, limits, afterwards }: Pick<KeyDetails, 'until' | 'plan' | 'limits' | 'afterwards'>,
-  nowMs: number,
-): string | undefined {
-  if (!afterwards) return undefined
-  const own = ownLimitsText(afterwards.limits)
-  const parts = [
-    until && `the plan ${plan} until ${endText(Date.parse(until), nowMs)}, then ${afterwards.plan}`,
-    limits?.until &&
-      `custom limits until ${endText(Date.parse(limits.until), nowMs)}, then ${own || 'those of its plan'}`,
-  ]
-  return parts.filter(Boolean).join('; ')
 }
 
 type OldToken = NonNullable<KeyDetails['oldToken']>

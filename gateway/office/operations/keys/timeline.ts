@@ -128,10 +128,10 @@ function refusedLine({ minute, code, reason, count, limit, used }: RefusedMinute
   }
 }
 
-/** Tells whether a setting touches a key, by its place: one of a plan that it has, will have, or had before or after a change. */
+/** Tells whether a setting touches a key, by its place: one of a plan that it has, or had before or after a change. */
 function touchesOf(key: Key, changes: readonly AuditEntry[]): (place: string) => boolean {
   const had = changes.flatMap(({ before, after }) => [before, after].map(membersOf))
-  const plans = new Set([key.plan, key.temporaryPlan?.plan, ...had.map(({ plan }) => plan)])
+  const plans = new Set([key.plan, ...had.map(({ plan }) => plan)])
   return (place) => {
     const [, section = '', name] = /^(\w+)(?:\.([^.]+))?/.exec(place) ?? []
     if (section === 'plans') return plans.has(name)

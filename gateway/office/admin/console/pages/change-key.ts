@@ -6,7 +6,7 @@ import { html } from '../../../../front/http/page/html.ts'
 import { usePlans } from '../settings.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
-/** Changes the plan or the limits of a key, for good or until a time, its cap, its end and its note. */
+/** Changes the plan or the limits of a key, its cap, its end and its note. */
 export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
   const {
     id,
@@ -36,7 +36,6 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
         kind === undefined && planField(plans, plan)
       }
       ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
-      ${timeField('Until (UTC), then back to the present plan and limits; empty: no end', 'until')}
       ${timeField('Expires at (UTC); empty: never', 'expiresAt', minuteOf(expiresAt))}
       ${field('Reference', { name: 'reference', defaultValue: reference })}
       ${field('Note', { name: 'note', defaultValue: note })}
@@ -49,13 +48,9 @@ function changeOf(
   { plan, limits, cap, expiresAt, reference = '', note = '' }: KeyDetails,
   form: FormData,
 ): object {
-  const [newPlan, newNote, newReference, until, end] = [
-    'plan',
-    'note',
-    'reference',
-    'until',
-    'expiresAt',
-  ].map((name) => fieldText(form, name))
+  const [newPlan, newNote, newReference, end] = ['plan', 'note', 'reference', 'expiresAt'].map(
+    (name) => fieldText(form, name),
+  )
   const change = {
     ...(newPlan === plan || !form.has('plan') ? {} : { plan: newPlan }),
     ...limitsIn(form, 'limits', limits),
@@ -63,7 +58,6 @@ function changeOf(
     ...(newNote === note ? {} : { note: newNote || null }),
     ...(newReference === reference ? {} : { reference: newReference || null }),
     ...(end === minuteOf(expiresAt) ? {} : { expiresAt: end ? `${end}Z` : null }),
-    ...(until === '' ? {} : { until: `${until}Z` }),
   }
   if (Object.keys(change).length === 0) throw new Error('Nothing is changed.')
   return change

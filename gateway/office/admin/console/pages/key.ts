@@ -81,10 +81,10 @@ function factsOf(details: KeyDetails): Child {
   } = details
   const { methods, paths, addresses, scopes, origins } = details
   const only = [methods, paths, addresses, scopes, origins].flatMap((each) => each ?? [])
-  const { until, afterwards, limits, cap = {} } = details
+  const { limits, cap = {} } = details
   return facts([
     ['Id', html`<code>${id}</code>`],
-    ['Plan', until === undefined ? plan : html`${plan} until ${time(until)}`],
+    ['Plan', plan],
     ['Account', account !== undefined && accountLink(account)],
     ['Issuer', details.issuer],
     ['Subject', details.subject],
@@ -92,18 +92,9 @@ function factsOf(details: KeyDetails): Child {
       'Test key',
       details.test && 'lets its owner simulate refusals with X-Gateway-Act; its quota is its own',
     ],
-    [
-      'Custom limits',
-      limits?.until === undefined
-        ? limitsText(limits ?? {})
-        : html`${limitsText(limits)} until ${time(limits.until)}`,
-    ],
+    ['Custom limits', limitsText(limits ?? {})],
     ['Cap inside its account', limitsText(cap)],
     ['Billing day', standing.monthFrom],
-    [
-      'Afterwards',
-      afterwards && `${afterwards.plan} ${limitsText(afterwards.limits ?? {})}`.trim(),
-    ],
     [
       'Granted',
       standing.grants.length > 0 &&
