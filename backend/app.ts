@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../shared/clock.ts'
 import { Refusal, refusalFrom } from '../shared/refusal.ts'
-import { createService, pathOf, statusOf, type LogSettings } from '../shared/service.ts'
-import { peerOf, serverAttributes, serverSpanName } from '../shared/spans/http.ts'
-import type { SpanSink } from '../shared/spans/span.ts'
+import type { LogSettings } from '../shared/log.ts'
+import { createService } from '../shared/service.ts'
 import type { FollowedTls } from '../shared/tls/followed.ts'
-import { traceParentFrom, traceStateFrom } from '../shared/trace.ts'
 import { isTrouble, type Database } from '../shared/sqlite.ts'
 import { answerUnknownRoutes } from '../shared/unknown-routes.ts'
 import { readJsonExactly } from './body.ts'
@@ -23,8 +21,6 @@ export type BackendOptions = Readonly<{
   secret?: string | undefined
   clock?: Clock
   log?: LogSettings
-  /** Where the spans of traced requests go; without it, none are made. */
-  spans?: SpanSink | undefined
   /** The certificate of its address; without it, it speaks plain HTTP. */
   tls?: FollowedTls | undefined
   /** Whether writes that arrive together share a commit; `false` for measurements only. */
@@ -33,7 +29,7 @@ export type BackendOptions = Readonly<{
 
 /** Creates the animal store, ready to listen. Closing it leaves the database open for the opener to close. */
 export function createBackend(options: BackendOptions): FastifyInstance {
-  const { database, secret, clock = Date.now, log, spans, tls, batched = true } = options
+  const { database, secret, clock = Date.now, log, tls, batched = true } = options
   const app = createService({
     name: 'backend',
     log,
@@ -41,7 +37,6 @@ export function createBackend(options: BackendOptions): FastifyInstance {
     settings: { bodyLimit },
     tls,
   })
-  if (spans) traceRequests(app, spans)
   const look = secret ? requireSignature(app, secret, clock) : undefined
   readJsonExactly(app, look)
   answerUnknownRoutes(app)
@@ -58,35 +53,4 @@ export function createBackend(options: BackendOptions): FastifyInstance {
 function storeRefusal(cause: unknown): Refusal {
   const sentence = 'The store can take no changes just now. Try again in a moment.'
   return new Refusal('service_unavailable', sentence, { 'retry-after': '1' }, cause)
-}
-
-/** Makes a span of each request that its sender traces. Whether to begin a trace is the gateway's decision. */
-function traceRequests(app: FastifyInstance, spans: SpanSink): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const parent = traceParentFrom(request.headers['traceparent'])
-    if (!parent?.isSampled) return done()
-    const state = traceStateFrom(request.headers['tracestate'])
-    const beganAtMs = performance.now()
-    reply.raw.on('close', () => {
-      const { method, protocol: scheme, routeOptions, raw } = request
-      const status = statusOf(reply)
-      const answered = { method, path: pathOf(request), scheme, route: routeOptions.url, status }
-      const exchange = { ...answered, ...peerOf(raw) }
-      spans.add({
-        name: serverSpanName(exchange),
-        kind: 'server',
-        traceId: parent.traceId,
-        id: spans.newSpanId(),
-        parentId: parent.spanId,
-        hasRemoteParent: true,
-        state,
-        beganAtMs,
-        endedAtMs: performance.now(),
-        attributes: serverAttributes(exchange),
-        event: undefined,
-        isError: status >= 500,
-      })
-    })
-    done()
-  })
 }

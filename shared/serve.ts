@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { Server as TcpServer, type Socket } from 'node:net'
+import { breathe } from './breathe.ts'
 import type { Log } from './log.ts'
 import { answerOn } from './node/linger.ts'
 import { connectionEvent } from './tls/server.ts'
@@ -14,8 +15,8 @@ export type Lifecycle = {
   send?: ((message: unknown) => unknown) | undefined
 }
 
-/** Where a server listens: at a port, or at the path of a Unix socket. */
-export type Place = Readonly<{ host: string; port: number }> | Readonly<{ path: string }>
+/** Where a server listens. */
+export type Place = Readonly<{ host: string; port: number }>
 
 /** A Fastify app, or anything that listens and closes like one. */
 export type Served = Readonly<{
@@ -79,7 +80,8 @@ export async function serve(
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  const url = await listen(app, options)
+  const { host, port } = options
+  const url = await app.listen({ host, port })
   lifecycle.on('SIGTERM', () => stop('SIGTERM'))
   lifecycle.on('SIGINT', () => stop('SIGINT'))
   lifecycle.on('disconnect', () => stopping || stop(options.parting?.() ?? 'parent gone'))
@@ -91,13 +93,6 @@ export async function serve(
 /** Tells the parent process where a service listens: behind its log's lines so far, which are written when this turn ends. */
 export function tellPlace(lifecycle: Lifecycle, listening: string): void {
   setImmediate(() => lifecycle.connected && lifecycle.send?.({ listening }))
-}
-
-/** Listens, and tells where as a URL. */
-async function listen(app: Served, place: Place): Promise<string> {
-  if ('path' in place) return `unix:${await app.listen({ path: place.path })}`
-  const { host, port } = place
-  return app.listen({ host, port })
 }
 
 /** Ends a listening app without dropping a request, then closes it; `connections` are those that are open. */
@@ -123,7 +118,7 @@ export async function drain(
   }
   await within(left(drainMs), closed)
   // After a delay of the process, timers run before the requests that arrived meanwhile are read.
-  await aTurn()
+  await breathe()
   server.closeIdleConnections()
   await within(left(shutdownMs), closed)
   server.closeAllConnections()
@@ -140,14 +135,9 @@ async function takeWaiting(server: Server, longestMs: number): Promise<void> {
   const until = performance.now() + longestMs
   server.on('connection', came)
   while (quiet++ < 2 && performance.now() < until) {
-    await aTurn()
+    await breathe()
   }
   server.off('connection', came)
-}
-
-/** Waits for one turn of the event loop, in which sockets are read. */
-function aTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** For a port that is in use, an error that says what to do; otherwise the error itself. */

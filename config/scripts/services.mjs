@@ -128,13 +128,8 @@ async function configuration() {
 /** Whether a target of a configuration is that backend. */
 function leadsTo(config, backend) {
   return [...(config?.upstreams.values() ?? [])].some(({ targets }) =>
-    targets.some(({ url }) => placeOf(url) === placeOf(backend)),
+    targets.some(({ url }) => new URL(url).port === new URL(backend).port),
   )
-}
-
-/** The port of an address on this machine, or a Unix socket. */
-function placeOf(url) {
-  return url.startsWith('unix:') ? url : new URL(url).port
 }
 
 /** Where all backends of a configuration are. */

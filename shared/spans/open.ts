@@ -1,9 +1,9 @@
 import type { Context, HrTime } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Log } from '../log.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
-import { CountingExporter } from './counting-exporter.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
 
 /** A batch is sent when it has this many spans, or this long after its first one. */
@@ -37,14 +37,11 @@ export type SpansOptions = Readonly<{
 
 /** Opens the way to a collector. OpenTelemetry's packages are loaded here, and nowhere else. */
 export async function openSpans(options: SpansOptions): Promise<SpanSink> {
-  const { to, counts, trouble, times = { everyMs, timeoutMs } } = options
+  const { to, counts, times = { everyMs, timeoutMs } } = options
   const { api, sdk, resources, OTLPTraceExporter } = await load(options.setting)
   const url = `${to.replace(/\/+$/, '')}/v1/traces`
-  const exporter = new CountingExporter(
-    new OTLPTraceExporter({ url, timeoutMillis: times.timeoutMs }),
-    counts,
-    trouble,
-  )
+  const sender = new OTLPTraceExporter({ url, timeoutMillis: times.timeoutMs })
+  const exporter = counting(sender, options)
   const batches = new sdk.BatchSpanProcessor({
     exporter,
     maxQueueSize: mostWaiting,
@@ -93,12 +90,37 @@ export async function openSpans(options: SpansOptions): Promise<SpanSink> {
   }
 }
 
+/** OpenTelemetry's code of a batch that the collector took. */
+const success = 0
+
+/** Counts what becomes of spans, and tells when the collector begins to fail and when it takes spans again. */
+function counting(sender: SpanExporter, { counts, trouble }: SpansOptions) {
+  let isFailing = false
+  return {
+    /** Spans that were made and aren't on their way yet; whoever makes one adds it. */
+    waiting: 0,
+    export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
+      this.waiting -= spans.length
+      sender.export(spans, (result) => {
+        const hasFailed = Number(result.code) !== success
+        counts[hasFailed ? 'failed' : 'sent'] += spans.length
+        if (hasFailed !== isFailing) {
+          isFailing = hasFailed
+          trouble(hasFailed ? (result.error ?? new Error('it gave no reason')) : undefined)
+        }
+        done(result)
+      })
+    },
+    shutdown: () => sender.shutdown(),
+  }
+}
+
 /** The span that a span is a part of, as OpenTelemetry is told of it. */
-function parentOf(api: Api, { traceId, parentId, hasRemoteParent, state }: Span): Context {
+function parentOf(api: Api, { kind, traceId, parentId, state }: Span): Context {
   if (parentId === undefined) return api.ROOT_CONTEXT
   const context = { traceId, spanId: parentId, traceFlags: api.TraceFlags.SAMPLED }
   const traceState = state === undefined ? {} : { traceState: api.createTraceState(state) }
-  const parent = { ...context, ...traceState, isRemote: hasRemoteParent }
+  const parent = { ...context, ...traceState, isRemote: kind === 'server' }
   return api.trace.setSpanContext(api.ROOT_CONTEXT, parent)
 }
 

@@ -6,16 +6,14 @@ export type Span = Readonly<{
   kind: 'server' | 'client'
   traceId: string
   id: string
-  /** The span that it is a part of; `undefined` for the first one of a trace. */
+  /** The span that it is a part of, which is another process's for a server's span; `undefined` for the first one of a trace. */
   parentId: string | undefined
-  /** Whether its parent is another process's. */
-  hasRemoteParent: boolean
   /** The `tracestate` that came with the request. */
   state: string | undefined
   beganAtMs: number
   endedAtMs: number
   attributes: SpanAttributes
-  event: SpanEvent | undefined
+  event?: SpanEvent | undefined
   isError: boolean
 }>
 

@@ -16,8 +16,8 @@ import { until } from '../support/until.ts'
 
 const anySpan: Span = {
   ...{ name: 'GET', kind: 'server', traceId, id: callersSpan, parentId: undefined },
-  ...{ hasRemoteParent: false, state: undefined, beganAtMs: 1, endedAtMs: 2, attributes: {} },
-  ...{ event: undefined, isError: false },
+  ...{ state: undefined, beganAtMs: 1, endedAtMs: 2, attributes: {} },
+  isError: false,
 }
 
 t.test('a collector that hangs costs spans and one line, until it is back', async (t) => {
@@ -153,17 +153,17 @@ t.test('nothing of OpenTelemetry is loaded where no spans are made', async (t) =
     writeFileSync(file, configFor('http://127.0.0.1:1', store, { more: `${more}\ndrain: 0s` }))
     return loadedBy(name, 'gateway/main.ts', { TOLLGATE_CONFIG: file })
   }
-  const backend = (name: string, env: Record<string, string>) =>
-    loadedBy(name, 'backend/main.ts', { PORT: '0', DATABASE: join(folder, `${name}.db`), ...env })
-  const [without, none, some, store, traced] = await Promise.all([
+  const backend = loadedBy('store', 'backend/main.ts', {
+    ...{ PORT: '0', DATABASE: join(folder, 'store.db') },
+  })
+  const [without, none, some, store] = await Promise.all([
     gateway('without', ''),
     gateway('none', `traces: { to: "${collector.url}", sample: 0 }`),
     gateway('some', `traces: { to: "${collector.url}", sample: 0.001% }`),
-    backend('store', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }),
-    backend('traced', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }),
+    backend,
   ])
   t.strictSame([without, none, store], [0, 0, 0])
-  t.ok(some > 20 && traced > 20)
+  t.ok(some > 20)
 })
 
 t.test('where spans can’t be made, a process says why and doesn’t start', async (t) => {
@@ -173,24 +173,8 @@ t.test('where spans can’t be made, a process says why and doesn’t start', as
   const more = 'traces: { to: "http://127.0.0.1:4318" }'
   writeFileSync(file, configFor('http://127.0.0.1:1', `file: ${join(folder, 'g.db')}`, { more }))
   const gateway = startProcess(t, 'gateway/main.ts', { env: { TOLLGATE_CONFIG: file }, shell })
-  const sayingOf = async (to: string, shell = ':') => {
-    const env = { PORT: '0', DATABASE: join(folder, 'a.db'), OTEL_EXPORTER_OTLP_ENDPOINT: to }
-    const { ended, output } = startProcess(t, 'backend/main.ts', { env, shell })
-    t.match(await ended, { code: 2 })
-    return output()
-  }
-  const [stopped, unfit, malformed] = await Promise.all([
-    gateway.ended,
-    sayingOf('http://127.0.0.1:4318', shell),
-    sayingOf('collector:4318'),
-  ])
-  t.match(stopped, { code: 2 })
+  t.match(await gateway.ended, { code: 2 })
   const missing =
     'asks for spans, and OpenTelemetry’s packages aren’t installed: npm install @opentelemetry/api@'
   t.match(gateway.output(), `traces.to ${missing}`)
-  t.match(unfit, `OTEL_EXPORTER_OTLP_ENDPOINT ${missing}`)
-  t.match(
-    malformed,
-    'OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL without /v1/traces, such as http://127.0.0.1:4318, got "collector:4318"',
-  )
 })

@@ -10,7 +10,6 @@ import { caller } from '../support/http.ts'
 import { bareEnvironment, root } from '../support/process.ts'
 import { atSomePort, somePort } from '../support/redis.ts'
 import { until } from '../support/until.ts'
-import { socketPathFor } from '../support/unix-socket.ts'
 import { folderOf } from '../support/folder.ts'
 
 /** The last step of `npm start`, with a configuration in the test's own folder. */
@@ -105,27 +104,6 @@ t.test('npm start names no variable where commands need none', async (t) => {
     t.equal(/Sign in with the token in .*admin-token/.test(output()), i > 0, 'made once')
     t.equal(/No target of .* is that backend/.test(output()), target === 'http://127.0.0.1:1')
   }
-})
-
-t.test('npm start has both services meet at a Unix socket', async (t) => {
-  const dir = folderOf(t)
-  const [socket, file] = [`unix:${socketPathFor(t)}`, join(dir, 'gateway.yaml')]
-  writeFileSync(
-    file,
-    configFor('${ANIMALS_URL:-https://x.example}', `file: "${join(dir, 'gateway.db')}"`),
-  )
-  const { ended, output, stop } = startServices(t, {
-    ...{ LISTEN: socket, DATABASE: join(dir, 'animals.db'), TOLLGATE_CONFIG: file },
-  })
-  await until(() => /enterprise +curl \S+ .*"$/m.test(output()), 30_000)
-  t.match(output(), `backend  ${socket}  the animal store behind it`)
-  t.match(output(), `export ANIMALS_URL=${socket}\n`)
-  const [, url = '', key = ''] =
-    /free +curl (http:\S+?)\/v1\/pets -H "Authorization: (.*)"$/m.exec(output()) ?? []
-  const answer = await caller(url)('GET', '/v1/pets', undefined, { authorization: key })
-  t.equal(answer.status, 200)
-  stop()
-  await ended
 })
 
 t.test(

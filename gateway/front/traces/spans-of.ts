@@ -44,7 +44,6 @@ export function serverSpan(ended: Ended): Span {
     traceId: trace.traceId,
     id: trace.serverId,
     parentId: trace.parentId,
-    hasRemoteParent: trace.parentId !== undefined,
     state: trace.state,
     beganAtMs: record.beganAtMs,
     endedAtMs,
@@ -123,12 +122,10 @@ function clientSpan(
     traceId,
     id: one.id,
     parentId: serverId,
-    hasRemoteParent: false,
     state,
     beganAtMs: one.beganAtMs,
     endedAtMs: one.endedAtMs || answeredAtMs || endedAtMs,
     attributes,
-    event: undefined,
     isError: failure !== undefined,
   }
 }
