@@ -1,11 +1,14 @@
+import { callerValue } from '../../../shared/caller-value.ts'
 import { memberAt } from '../../../shared/pointer.ts'
 import { isSubject, nameOf, type Outsider, type Voucher } from '../keys/outsider.ts'
 import { isLine } from '../keys/settings.ts'
-import { forwardedOf, scopesOf } from './forwarded.ts'
 import type { Claims, JwtSettings, PlanOfClaims } from './settings.ts'
 
 /** How far clocks may differ. */
 export const leewaySeconds = 60
+
+/** The most bytes of a header with a claim. */
+const longestValue = 1_024
 
 /** The kind of the records of callers with tokens. */
 export const jwtKind = 'jwt'
@@ -61,4 +64,42 @@ function planByClaim({ claim, is }: PlanOfClaims, claims: Claims): string | unde
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && isLine(value)
+}
+
+/**
+ * The headers in which backends get claims, names and values in turn; `undefined` if a claim can't be told in a header: a
+ * backend may decide by it, and would find nothing.
+ */
+function forwardedOf({ forward }: JwtSettings, claims: Claims): readonly string[] | undefined {
+  const headers: string[] = []
+  for (const [header, claim] of forward) {
+    const text = textOf(memberAt(claims, claim))
+    if (text === undefined || !text.isWellFormed()) return undefined
+    const value = callerValue(text)
+    if (value.length > longestValue) return undefined
+    if (value !== '') headers.push(header, value)
+  }
+  return headers
+}
+
+/** A claim as a text, empty if it isn't there; `undefined` if it has none. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
+  const isList = Array.isArray(value) && value.every(isWord)
+  return isList ? value.join(' ') : undefined
+}
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && !value.includes(' ')
+}
+
+/** The scopes of verified claims. */
+function scopesOf({ scopes }: JwtSettings, claims: Claims): readonly string[] | 'malformed' {
+  const value = (scopes ? memberAt(claims, scopes) : (claims['scope'] ?? claims['scp'])) ?? ''
+  if (typeof value === 'string') return value.split(' ').filter((each) => each !== '')
+  const isList = Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return isList ? value : 'malformed'
 }

@@ -6,11 +6,10 @@ import { OutsideAccounts } from '../keys/outside-accounts.ts'
 import type { Denial, OutsideCallers, OutsideFinder } from '../keys/outside-callers.ts'
 import type { OutsideRecords } from '../keys/outside-records.ts'
 import type { PlanOrigin } from './claims.ts'
-import { Issuer, type Trust } from './issuer.ts'
+import { Issuer, type Jose, type Trust } from './issuer.ts'
 import { LiveKeys, type KeysState } from './live-keys.ts'
 import type { JwtSettings, KeysSource } from './settings.ts'
-import { JwtTokens } from './tokens.ts'
-import type { Jose } from './verify.ts'
+import { jwtTokens } from './tokens.ts'
 
 export type IssuersOptions = Readonly<{
   callers: OutsideCallers
@@ -36,9 +35,9 @@ const everyMinuteMs = 60_000
  */
 export class Issuers {
   readonly #options: IssuersOptions
-  readonly #issuers = new Map<string, Issuer>()
-  readonly #trusts = new Map<string, Trust>()
-  readonly #keys = new Map<string, LiveKeys>()
+  readonly #issuers = new ByName<Issuer>()
+  readonly #trusts = new ByName<Trust>()
+  readonly #keys = new ByName<LiveKeys>()
   readonly #full: LogThrottle
   readonly #accounts: OutsideAccounts
 
@@ -61,7 +60,7 @@ export class Issuers {
       all.map((settings) => [settings.issuer, this.#issuerOf(settings, jose)]),
     )
     await Promise.all([...issuers.values()].map(({ keys }) => keys.ready()))
-    return new JwtTokens({
+    return jwtTokens({
       issuers,
       callers,
       accounts: this.#accounts,
@@ -73,34 +72,23 @@ export class Issuers {
 
   /** Forgets what issuers say that a configuration doesn't have, and their keys; those of files are as it has read them. */
   keep(all: readonly JwtSettings[]): void {
-    const names = new Set(all.map(textOf))
-    for (const [name, issuer] of this.#issuers) {
-      if (names.has(name)) continue
-      issuer.isOutdated = true
-      this.#issuers.delete(name)
-    }
-    const trusted = new Set(all.map(textOfTrust))
-    for (const [name, trust] of this.#trusts) {
-      if (trusted.has(name)) continue
-      trust.isInForce = false
-      this.#trusts.delete(name)
-    }
-    const sources = new Set(all.map(({ keys }) => nameOf(keys)))
-    for (const [source, keys] of this.#keys) {
-      if (sources.has(source)) continue
-      keys.close()
-      this.#keys.delete(source)
-    }
-    for (const { keys } of all) if ('text' in keys) this.#keys.get(nameOf(keys))?.take(keys.text)
+    this.#issuers.keep(all.map(textOf), (issuer) => (issuer.isOutdated = true))
+    this.#trusts.keep(all.map(textOfTrust), (trust) => (trust.isInForce = false))
+    this.#keys.keep(
+      all.map(({ keys }) => nameOf(keys)),
+      (keys) => keys.close(),
+    )
+    for (const { keys } of all)
+      if ('text' in keys) this.#keys.all.get(nameOf(keys))?.take(keys.text)
   }
 
   /** The issuer of settings in force, with its keys as they are by now; `undefined` of others. */
   find(settings: JwtSettings): Issuer | undefined {
-    return this.#issuers.get(textOf(settings))
+    return this.#issuers.all.get(textOf(settings))
   }
 
   get states(): readonly IssuerState[] {
-    return [...this.#issuers.values()].map(({ settings, maxCallers, keys }) => {
+    return [...this.#issuers.all.values()].map(({ settings, maxCallers, keys }) => {
       const callers = this.#options.records.countOf(settings.issuer)
       return { settings, callers, maxCallers, ...keys.state }
     })
@@ -111,44 +99,22 @@ export class Issuers {
   }
 
   #issuerOf(settings: JwtSettings, jose: Jose): Issuer {
-    const name = textOf(settings)
-    const present = this.#issuers.get(name)
-    if (present) {
-      present.maxCallers = settings.maxCallers
-      return present
-    }
-    const keys = this.#keysOf(settings.keys, settings.issuer)
-    const trust = this.#trustOf(settings)
-    const issuer = new Issuer(settings, keys, jose, this.#options.clock, trust)
-    this.#issuers.set(name, issuer)
+    const issuer = this.#issuers.take(textOf(settings), () => {
+      const keys = this.#keysOf(settings.keys, settings.issuer)
+      const trust = this.#trusts.take(textOfTrust(settings), () => ({ isInForce: true }))
+      return new Issuer(settings, keys, jose, this.#options.clock, trust)
+    })
+    issuer.maxCallers = settings.maxCallers
     return issuer
   }
 
-  #trustOf(settings: JwtSettings): Trust {
-    const name = textOfTrust(settings)
-    const trust = this.#trusts.get(name) ?? { isInForce: true }
-    this.#trusts.set(name, trust)
-    return trust
-  }
-
   #keysOf(source: KeysSource, issuer: string): LiveKeys {
-    const name = nameOf(source)
     const { clock, log } = this.#options
-    const present = this.#keys.get(name)
-    if (present) return present
-    const keys = new LiveKeys({
-      source,
-      clock,
-      trouble: (err) =>
-        err
-          ? log.error(
-              { err, issuer },
-              'the key set of an issuer can’t be fetched; known keys go on',
-            )
-          : log.info({ issuer }, 'the key set of an issuer is fetched again'),
-    })
-    this.#keys.set(name, keys)
-    return keys
+    const trouble = (err: Error | undefined): void =>
+      err
+        ? log.error({ err, issuer }, 'the key set of an issuer can’t be fetched; known keys go on')
+        : log.info({ issuer }, 'the key set of an issuer is fetched again')
+    return this.#keys.take(nameOf(source), () => new LiveKeys({ source, clock, trouble }))
   }
 
   #denied({ reason, key }: Denial, issuer: string | undefined): void {
@@ -158,6 +124,27 @@ export class Issuers {
     if (sentence === undefined) return
     const droppedLines = this.#full.take(`${reason} ${issuer}`)
     if (droppedLines !== undefined) log.error({ issuer, key, droppedLines }, sentence)
+  }
+}
+
+/** Things by the texts of the settings that they are made of. */
+class ByName<Thing> {
+  readonly all = new Map<string, Thing>()
+
+  /** The one of a name, which is made if there was none. */
+  take(name: string, make: () => Thing): Thing {
+    const thing = this.all.get(name) ?? make()
+    this.all.set(name, thing)
+    return thing
+  }
+
+  /** Takes those away that have other names. */
+  keep(names: readonly string[], taken: (thing: Thing) => void): void {
+    for (const [name, thing] of this.all) {
+      if (names.includes(name)) continue
+      taken(thing)
+      this.all.delete(name)
+    }
   }
 }
 

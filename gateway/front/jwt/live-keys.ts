@@ -1,14 +1,18 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { withCommas } from '../../../shared/commas.ts'
 import { firstMessage } from '../../../shared/first-message.ts'
 import { within } from '../../../shared/within.ts'
-import { fetchKeys } from './fetch-keys.ts'
-import { fits, type VerifyingKey } from './key.ts'
-import { keysFrom, type LeftOut } from './key-set.ts'
+import { guardedClient } from '../http/guarded-lookup.ts'
+import { fits, keysFrom, type LeftOut, type VerifyingKey } from './key-set.ts'
 import type { KeysSource } from './settings.ts'
 
 /** The time between two fetches, and after one that failed. */
 const fetchEveryMs = 10 * 60_000
 const againAfterMs = 30_000
+
+/** The most time and bytes of a fetch. */
+const mostMs = 5_000
+const mostBytes = 2 ** 20
 
 /** Fetches because of unknown ids: the most at once, the time after which there may be one more, and a request's wait for one. */
 const mostAsked = 5
@@ -140,4 +144,39 @@ export class LiveKeys {
     const afterMs = error === undefined ? fetchEveryMs : againAfterMs
     this.#timer = setTimeout(() => void this.fetch(), afterMs).unref()
   }
+}
+
+/** Fetches the text of a key set. Redirects are failures: they would lead past the check of the address. */
+async function fetchKeys(
+  { url, allow }: Extract<KeysSource, { url: string }>,
+  stopped: AbortSignal,
+): Promise<string> {
+  const rules = { allow, isPlain: new URL(url).protocol === 'http:' }
+  const late = AbortSignal.timeout(mostMs)
+  const { client, path } = guardedClient(url, rules, mostMs)
+  try {
+    const { statusCode, body } = await client.request({
+      method: 'GET',
+      path,
+      headers: { accept: 'application/jwk-set+json, application/json', 'user-agent': 'tollgate' },
+      signal: AbortSignal.any([stopped, late]),
+    })
+    if (statusCode !== 200) throw new Error(`it answered ${statusCode}`)
+    return await textOf(body)
+  } catch (error) {
+    throw late.aborted ? new Error(`no answer within ${mostMs / 1_000} s`) : error
+  } finally {
+    client.destroy().catch(() => undefined)
+  }
+}
+
+async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body) {
+    bytes += piece.length
+    if (bytes > mostBytes) throw new Error(`it has over ${withCommas(mostBytes)} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
 }

@@ -11,8 +11,7 @@ import {
 } from '../keys/outside-callers.ts'
 import { originOfPlan, type PlanOrigin } from './claims.ts'
 import { unverified } from './form.ts'
-import type { Issuer } from './issuer.ts'
-import type { JwtReason } from './verify.ts'
+import type { Issuer, JwtReason } from './issuer.ts'
 
 export type JwtTokensOptions = Readonly<{
   /** By the name in `iss`. */
@@ -28,32 +27,19 @@ export type JwtTokensOptions = Readonly<{
 }>
 
 /** Finds the callers of tokens that the issuers of one configuration have signed. */
-export class JwtTokens implements OutsideFinder {
-  readonly longest = longestOutside
-  readonly #options: JwtTokensOptions
-  readonly #lookUps = new LookUps()
+export function jwtTokens(options: JwtTokensOptions): OutsideFinder {
+  const { issuers, callers, accounts, keepsClaims, denied, planned } = options
+  const lookUps = new LookUps()
 
-  constructor(options: JwtTokensOptions) {
-    this.#options = options
-  }
-
-  takes(token: string): boolean {
-    return unverified(token) !== undefined
-  }
-
-  find(token: string): Promise<Caller | Denial> {
-    return this.#lookUps.of(token, () => this.#find(token))
-  }
-
-  async #find(token: string): Promise<Caller | Denial> {
+  async function find(token: string): Promise<Caller | Denial> {
     const unproven = unverified(token)
-    const issuer = this.#options.issuers.get(unproven?.claims?.['iss'])
-    const outcome = await this.#decide(token, unproven, issuer)
-    if (!(outcome instanceof Caller)) this.#options.denied(outcome, issuer?.settings.issuer)
+    const issuer = issuers.get(unproven?.claims?.['iss'])
+    const outcome = await decide(token, unproven, issuer)
+    if (!(outcome instanceof Caller)) denied(outcome, issuer?.settings.issuer)
     return outcome
   }
 
-  async #decide(
+  async function decide(
     token: string,
     given: ReturnType<typeof unverified>,
     issuer: Issuer | undefined,
@@ -63,12 +49,11 @@ export class JwtTokens implements OutsideFinder {
     const judgement = await issuer.judge(token, given)
     if (judgement === 'never') return { reason: 'jwt_keys', isTemporary: true }
     if (typeof judgement === 'string') return invalid(judgement)
-    const { callers, accounts, keepsClaims } = this.#options
     const outsider = keepsClaims ? { ...judgement, data: frozen(given.claims) } : judgement
     const caller = await callers.find(token, outsider, issuer.maxCallers, accounts)
     if (caller instanceof Caller) {
       const origin = originOfPlan(issuer.settings, given.claims)
-      if (origin) this.#options.planned(issuer.settings.issuer, origin)
+      if (origin) planned(issuer.settings.issuer, origin)
       return caller
     }
     if (caller === 'mismatch') return invalid('jwt_claim')
@@ -76,6 +61,12 @@ export class JwtTokens implements OutsideFinder {
       return { reason: 'jwt_accounts', isTemporary: true, key: outsideId(judgement) }
     }
     return { reason: caller === 'full' ? 'jwt_callers' : 'store', isTemporary: true }
+  }
+
+  return {
+    longest: longestOutside,
+    takes: (token) => unverified(token) !== undefined,
+    find: (token) => lookUps.of(token, () => find(token)),
   }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { jwtReasons } from '../../../gateway/front/jwt/verify.ts'
+import { jwtReasons } from '../../../gateway/front/jwt/issuer.ts'
 import { startAdmin } from '../../support/admin.ts'
 import { explanationOf } from '../../support/explained.ts'
 import {

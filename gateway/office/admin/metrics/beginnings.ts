@@ -5,7 +5,7 @@ import { costOutcomes } from '../../../front/limits/answer-cost.ts'
 import { isLimited, type Limits } from '../../../front/limits/limits.ts'
 import type { Plan } from '../../../front/limits/plan.ts'
 import { planOrigins } from '../../../front/jwt/claims.ts'
-import { jwtReasons } from '../../../front/jwt/verify.ts'
+import { jwtReasons } from '../../../front/jwt/issuer.ts'
 import { noPlan } from '../../../front/counts/meters.ts'
 import type { Labels } from './series.ts'
 

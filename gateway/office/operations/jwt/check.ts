@@ -1,7 +1,7 @@
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import { longestOutside } from '../../../front/http/token-length.ts'
-import type { JwtReason } from '../../../front/jwt/verify.ts'
+import type { JwtReason } from '../../../front/jwt/issuer.ts'
 import { argument, textOf } from '../parameters.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'

@@ -1,11 +1,10 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import { outsiderOf } from '../../../front/jwt/claims.ts'
 import { unverified, type Unverified } from '../../../front/jwt/form.ts'
-import { Issuer } from '../../../front/jwt/issuer.ts'
+import { Issuer, type JwtReason } from '../../../front/jwt/issuer.ts'
 import type { Issuers } from '../../../front/jwt/issuers.ts'
 import { LiveKeys } from '../../../front/jwt/live-keys.ts'
 import type { JwtSettings } from '../../../front/jwt/settings.ts'
-import type { JwtReason } from '../../../front/jwt/verify.ts'
 import { outsideId } from '../../../front/keys/outside-callers.ts'
 
 type Members = Readonly<Record<string, unknown>>
