@@ -26,8 +26,6 @@ import { traceIdFrom } from './trace.ts'
 /** The members of a log line. */
 export type LogLine = Record<string, string | number>
 
-export type { LogSettings }
-
 export type ServiceOptions = Readonly<{
   name: string
   log?: LogSettings | undefined

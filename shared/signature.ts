@@ -1,6 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { memberOf } from './dictionary.ts'
 import { hmacBy, type Hmac } from './hmac.ts'
+import { isSame } from './is-same.ts'
 
 /** The most seconds between a signature's time and the checker's clock. */
 const toleranceSeconds = 60
@@ -148,10 +149,4 @@ function secretsFrom(secrets: string): string[] {
   const fault = secretFault(secrets)
   if (fault) throw new Error(fault)
   return secrets.split(',')
-}
-
-/** Compares two texts in a time that tells nothing but their lengths. */
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [Buffer.from(one), Buffer.from(other)]
-  return first.length === second.length && timingSafeEqual(first, second)
 }

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import type { Config } from '../../gateway/front/config/config.ts'
 import { parseConfig } from '../../gateway/office/config/load.ts'
 import { KeyDesk, type Issued } from '../../gateway/front/keys/key-desk.ts'
-import type { KeySettings } from '../../gateway/front/keys/settings.ts'
+import type { KeySettings } from '../../gateway/front/keys/key.ts'
 import {
   Gateway as GatewayServer,
   type GatewayOptions as OpenOptions,
@@ -15,7 +15,7 @@ import { connect } from '../../gateway/front/stores/redis/connect.ts'
 import { redisQuotas } from '../../gateway/front/stores/redis/quota.ts'
 import { openStores } from '../../gateway/front/stores/open.ts'
 import type { Stores } from '../../gateway/front/stores/stores.ts'
-import type { LogSettings } from '../../shared/service.ts'
+import type { LogSettings } from '../../shared/log.ts'
 import { caller, type Call } from './http.ts'
 import { folderOf } from './folder.ts'
 import type { Ends } from './redis.ts'

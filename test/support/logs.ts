@@ -1,4 +1,4 @@
-import type { LogSettings } from '../../shared/service.ts'
+import type { LogSettings } from '../../shared/log.ts'
 import { json } from './http.ts'
 
 /** The log of a gateway in this process. */

@@ -471,7 +471,7 @@ export const others: Readonly<Record<string, string>> = {
   'what operators write in files, commands and environments': `
     ${front}/certificates.ts ${front}/fleet/in-force.ts ${front}/forwarding/health.ts
     ${front}/forwarding/target-url.ts ${front}/guarded-routes.ts ${http}/key-header.ts ${http}/networks.ts
-    ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/llms.ts ${front}/portal/own-document.ts
+    ${front}/portal/document.ts ${front}/portal/gateway-path.ts ${front}/portal/llms.ts
     ${front}/keys/import.ts ${front}/keys/line.ts ${front}/keys/origins.ts ${front}/keys/reference.ts ${front}/keys/scopes.ts ${front}/keys/settings.ts
     ${front}/limits/limit-settings.ts ${front}/routes.ts ${front}/traces/spans-of.ts shared/serve.ts
     shared/spans/collector.ts shared/spans/open.ts shared/secret-files.ts shared/unix-socket.ts gateway/office/admin/operations.ts`,

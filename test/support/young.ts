@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
-import { sizeYoungGeneration, youngBytes } from '../../shared/node/young-generation.ts'
+import { sizeYoungGeneration, youngBytes } from '../../shared/node/v8-flags.ts'
 
 // Allocates much and keeps some, first with no requests under way and then with many, in a process of its own. Prints
 // the size of V8's young generation after each, in MB.

@@ -30,11 +30,9 @@ export type DirectoryOptions = Partial<KeyListener> &
 
 /** Finds the callers of tokens for one gateway, in memory or in the store. */
 export class KeyDirectory {
-  readonly #store: KeyStore
+  readonly #options: DirectoryOptions
   readonly #cache: CallerCache
-  readonly #clock: Clock
   readonly #watch: Watch
-  readonly #meters: DirectoryOptions['meters']
   /** The hashes of all secrets; `undefined` until they are read. Ids aren't secret, so they prove nothing. */
   #hashes: BloomFilter | undefined
   /** The hashes of keys that changed since the reading of hashes began; `undefined` while none is read. */
@@ -44,10 +42,8 @@ export class KeyDirectory {
   #closed = false
 
   constructor(options: DirectoryOptions) {
-    const { store, cacheSize, clock, meters, trouble, emptied, changed } = options
-    this.#meters = meters
-    this.#store = store
-    this.#clock = clock
+    const { store, cacheSize, trouble, emptied, changed } = options
+    this.#options = options
     this.#cache = new CallerCache(cacheSize)
     this.#watch = store.watch({
       changed: (keys) => {
@@ -72,14 +68,14 @@ export class KeyDirectory {
   recall(token: string): Caller | undefined {
     const caller = this.#cached(token)
     const outside = caller && stateOf(caller).outside
-    return outside && isToBeAskedAgain(outside.outsider, this.#clock()) ? undefined : caller
+    return outside && isToBeAskedAgain(outside.outsider, this.#options.clock()) ? undefined : caller
   }
 
   /** The same, though it may be time to ask anew about a caller from outside. */
   #cached(token: string): Caller | undefined {
     const cached = this.#cache.get(token)
     if (!cached) return undefined
-    const nowMs = this.#clock()
+    const nowMs = this.#options.clock()
     if (nowMs - this.#watch.upToDateAtMs > longestStaleMs) return undefined
     const { outside } = stateOf(cached)
     return outside && !counts(outside.outsider, nowMs) ? undefined : cached
@@ -98,7 +94,7 @@ export class KeyDirectory {
 
   /** The part of an outsider that is in memory, by another of its tokens: `undefined` if it has none, or is too old. */
   outsideOf(id: string): Outside | undefined {
-    const isStale = this.#clock() - this.#watch.upToDateAtMs > longestStaleMs
+    const isStale = this.#options.clock() - this.#watch.upToDateAtMs > longestStaleMs
     return isStale ? undefined : this.#cache.outsideOf(id)
   }
 
@@ -113,9 +109,9 @@ export class KeyDirectory {
     const cached = this.#cached(token)
     if (cached || !outside) return cached ?? this.look(token)
     const { outsider } = outside
-    if (!counts(outsider, this.#clock())) return 'unknown'
+    if (!counts(outsider, this.#options.clock())) return 'unknown'
     try {
-      const stored = await this.#store.get(caller.id)
+      const stored = await this.#options.store.get(caller.id)
       return stored ? this.#cache.add(token, stored, outsider) : 'unknown'
     } catch {
       return this.#unavailable()
@@ -145,7 +141,7 @@ export class KeyDirectory {
     const answer = (stored: StoredKey | undefined): LookUp =>
       stored ? this.#cache.add(token, stored) : 'unknown'
     try {
-      const stored = this.#store.find(hash)
+      const stored = this.#options.store.find(hash)
       if (!(stored instanceof Promise)) return answer(stored)
       const result = stored.then(answer, () => this.#unavailable())
       this.#pending.set(token, result)
@@ -156,7 +152,8 @@ export class KeyDirectory {
   }
 
   #unavailable(): LookUp {
-    if (this.#meters) this.#meters.storeErrors++
+    const { meters } = this.#options
+    if (meters) meters.storeErrors++
     return 'unavailable'
   }
 
@@ -190,7 +187,7 @@ export class KeyDirectory {
     const meanwhile: string[] = (this.#hashesMeanwhile = [])
     try {
       const hashes: string[] = []
-      for await (const batch of this.#store.names()) {
+      for await (const batch of this.#options.store.names()) {
         if (this.#closed) return
         for (const hash of batch) hashes.push(hash)
       }

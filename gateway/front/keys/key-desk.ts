@@ -4,7 +4,7 @@ import type { Noted } from '../records/audit.ts'
 import { firstNames, type Act } from '../records/audit-store.ts'
 import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
-import { ownLimits, quotaOf, type Key, type StoredKey } from './key.ts'
+import { ownLimits, quotaOf, type Key, type KeySettings, type StoredKey } from './key.ts'
 import { eachRow, importKeys, settingsOf, type Imported, type ImportOptions } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
@@ -26,7 +26,6 @@ import {
   requireSound,
   type GivenSettings,
   type KeyChanges,
-  type KeySettings,
 } from './settings.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
 import { keyView } from './view.ts'

@@ -6,9 +6,8 @@ export type Secret = Readonly<{ hash: string; untilMs?: number | undefined }>
 export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const
 export type KeyState = (typeof keyStates)[number]
 
-/** A key as it is stored. Times are milliseconds since 1970. */
-export type Key = Readonly<{
-  id: string
+/** The parts of a key that operators decide. Times are milliseconds since 1970. */
+export type KeySettings = Readonly<{
   name: string
   plan: string
   account?: string | undefined
@@ -17,12 +16,9 @@ export type Key = Readonly<{
   /** Whether it may have refusals acted for it. It stays what it was made as. */
   test?: boolean | undefined
   limits?: LimitSettings | undefined
-  /** Limits that are counted for this key alone, beside those of its account, from the time at which it was set. */
-  cap?: Cap | undefined
-  createdAtMs: number
+  /** Limits that are counted for this key alone, beside those of its account. */
+  cap?: LimitSettings | undefined
   expiresAtMs?: number | undefined
-  disabled?: boolean | undefined
-  revokedAtMs?: number | undefined
   /** The key's restrictions; without one, everything is allowed. */
   methods?: readonly string[] | undefined
   paths?: readonly string[] | undefined
@@ -30,18 +26,29 @@ export type Key = Readonly<{
   scopes?: readonly string[] | undefined
   origins?: readonly string[] | undefined
   note?: string | undefined
-  /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
-  kind?: string | undefined
-  issuer?: string | undefined
-  subject?: string | undefined
-  /** The limits that they say it has; `limits` go before. */
-  outsideLimits?: LimitSettings | undefined
-  /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
-  isTouched?: boolean | undefined
-  /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
-  secrets: readonly Secret[]
 }>
 
+/** A key as it is stored. */
+export type Key = KeySettings &
+  Readonly<{
+    id: string
+    cap?: Cap | undefined
+    createdAtMs: number
+    disabled?: boolean | undefined
+    revokedAtMs?: number | undefined
+    /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
+    kind?: string | undefined
+    issuer?: string | undefined
+    subject?: string | undefined
+    /** The limits that they say it has; `limits` go before. */
+    outsideLimits?: LimitSettings | undefined
+    /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
+    isTouched?: boolean | undefined
+    /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
+    secrets: readonly Secret[]
+  }>
+
+/** A cap, and the time at which it was set. */
 export type Cap = LimitSettings & Readonly<{ sinceMs: number }>
 
 /** A key and its version. Each change gives it a higher one. */

@@ -12,26 +12,9 @@ import {
   mostLimit,
   type LimitSettings,
 } from '../limits/limit-settings.ts'
-import { longWindows, windows, type Window } from '../../../shared/windows.ts'
-import type { Cap, Key } from './key.ts'
+import { longWindows, requiredWindows, windows, type Window } from '../../../shared/windows.ts'
+import type { Cap, Key, KeySettings } from './key.ts'
 import { KeyMistake } from './mistake.ts'
-
-/** The parts of a key that operators decide. */
-export type KeySettings = Omit<
-  Key,
-  | 'id'
-  | 'createdAtMs'
-  | 'disabled'
-  | 'revokedAtMs'
-  | 'secrets'
-  | 'cap'
-  | 'kind'
-  | 'issuer'
-  | 'subject'
-  | 'outsideLimits'
-  | 'isTouched'
-> &
-  Readonly<{ cap?: LimitSettings | undefined }>
 
 /** The settings that somebody gave for a new key. */
 export type GivenSettings = {
@@ -42,10 +25,6 @@ export type GivenSettings = {
 export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
 
 const longestText = 255
-
-const requiredWindows = windows
-  .filter(({ isRequired }) => isRequired)
-  .map(({ name }) => `a limit per ${name}`)
 
 /** Settings whose missing ones are those of others; of the limits, each by itself. */
 export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
@@ -123,11 +102,9 @@ function requireLimits(
   const plan = requirePlan(name, plans)
   const prepaid = windows.find(({ limit }) => isPrepaid(own?.[limit]))
   if (prepaid) requirePrepaid(prepaid, plan, own)
-  if (!effectiveLimits(plan, own)) {
-    throw new KeyMistake(
-      `the plan "${name}" is custom: its keys need both ${requiredWindows.join(' and ')}`,
-    )
-  }
+  if (effectiveLimits(plan, own)) return
+  const needed = requiredWindows.map((window) => `a limit per ${window.name}`).join(' and ')
+  throw new KeyMistake(`the plan "${name}" is custom: its keys need both ${needed}`)
 }
 
 /** What was bought is taken in one window of a plan that says its limits. */

@@ -84,14 +84,8 @@ export class ConfiguredPlans {
   }
 
   #terms({ id, plan: name }: Caller, overrides: KeyOverrides = {}): Terms | undefined {
-    const {
-      plans,
-      bans: settings,
-      nearPercents,
-      lenience = strict,
-      limitsPlaces = true,
-    } = this.#settings
-    const plan = plans.get(name)
+    const { bans: settings, nearPercents, lenience = strict, limitsPlaces = true } = this.#settings
+    const plan = this.#settings.plans.get(name)
     const limits = plan && effectiveLimits(plan, overrides.limits)
     if (!limits) return undefined
     const bans = plan.bans ? banRules(settings, limits) : undefined

@@ -16,21 +16,8 @@ export type Beside = Readonly<{
 
 /** A key without its secrets, with times as texts. */
 export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Beside = {}) {
-  const {
-    id,
-    name,
-    account,
-    reference,
-    test,
-    cap,
-    methods,
-    paths,
-    addresses,
-    scopes,
-    origins,
-    note,
-  } = key
-  const { kind, issuer, subject } = key
+  const { id, name, account, reference, test, cap, note, kind, issuer, subject } = key
+  const { methods, paths, addresses, scopes, origins } = key
   const limits = ownLimits(key)
   return {
     id,

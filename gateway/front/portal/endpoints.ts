@@ -22,17 +22,6 @@ const folder = fileURLToPath(new URL('./page', import.meta.url))
 /** The files of the page are the same for every configuration, so they are read, and packed, once. */
 let files: PageFolder | undefined
 
-/** The answers of the gateway's own endpoints; those of the pages by their paths. */
-export type OwnAnswers = Readonly<{
-  quota: Answer
-  usage: Answer
-  rotate: Answer
-  ticket: Answer
-  pages: ReadonlyMap<string, Answer>
-  /** Says whose tokens are taken; `undefined` where there are only keys, and in an app. */
-  resource: Answer | undefined
-}>
-
 /** An endpoint at which the gateway itself answers. */
 export type OwnEndpoint = Readonly<{
   url: string
@@ -67,14 +56,21 @@ export function ownEndpoints(
   ]
 }
 
-export function ownAnswers(options: OwnOptions, resource: OwnAnswers['resource']): OwnAnswers {
+export type OwnAnswers = ReturnType<typeof ownAnswers>
+
+/**
+ * The answers of the gateway's own endpoints; those of the pages by their paths. `resource` says whose tokens are taken; it is
+ * `undefined` where there are only keys, and in an app.
+ */
+export function ownAnswers(options: OwnOptions, resource: Answer | undefined) {
   const { config, prefix } = options
+  const quota: Answer = quotaView
   return {
-    quota: quotaView,
+    quota,
     usage: usageAnswer(options),
     rotate: rotation(options),
     ticket: ticketAnswer(options),
-    pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map(),
+    pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map<string, Answer>(),
     resource,
   }
 }

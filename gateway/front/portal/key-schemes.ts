@@ -6,33 +6,30 @@ import { keyHeaderOf } from './terms.ts'
 /** The headers in which keys come. */
 type Headers = Pick<Config, 'keys'>
 
-/** The security schemes of a document, with those that carry a key as this gateway takes it. */
-export class KeySchemes {
-  readonly schemes: Section
-  /** The name of a scheme that carries a key. */
-  readonly name: string
-  readonly #carry: ReadonlySet<string>
-
-  /** Adds `[name, scheme]` if none of the document carries a key. */
-  constructor(schemes: Section, headers: Headers, [name, scheme]: readonly [string, unknown]) {
-    const carrying = Object.entries(schemes).flatMap(([each, written]) => {
-      const form = keyForm(section(written), headers)
-      return form ? [[each, form] as const] : []
-    })
-    const usual = [name, keyForm(section(scheme), headers)] as const
-    const [first] = carrying
-    const used = first ? carrying : [usual]
-    this.schemes = { ...schemes, ...Object.fromEntries(used) }
-    this.#carry = new Set(used.map(([each]) => each))
-    this.name = first ? first[0] : name
-  }
-
-  /** The requirements that have a key; if none has, all, each with a key beside what it asks for. */
-  required(security: unknown): readonly Section[] {
-    const asked = list(security).map(section)
-    const withKey = asked.filter((each) => Object.keys(each).some((name) => this.#carry.has(name)))
-    if (withKey.length > 0) return withKey
-    return (asked.length > 0 ? asked : [{}]).map((each) => ({ ...each, [this.name]: [] }))
+/**
+ * The security schemes of a document, with those that carry a key as this gateway takes it, and with `[name, scheme]` if none of
+ * the document does.
+ */
+export function keySchemes(
+  schemes: Section,
+  headers: Headers,
+  [name, scheme]: readonly [string, unknown],
+) {
+  const carrying = Object.entries(schemes).flatMap(([each, written]) => {
+    const form = keyForm(section(written), headers)
+    return form ? [[each, form] as const] : []
+  })
+  const [first = [name, keyForm(section(scheme), headers)] as const, ...others] = carrying
+  const used = new Map<string, Section | undefined>([first, ...others])
+  return {
+    schemes: { ...schemes, ...Object.fromEntries(used) },
+    /** The requirements that have a key; if none has, all, each with a key beside what it asks for. */
+    required(security: unknown): readonly Section[] {
+      const asked = list(security).map(section)
+      const withKey = asked.filter((each) => Object.keys(each).some((name) => used.has(name)))
+      if (withKey.length > 0) return withKey
+      return (asked.length > 0 ? asked : [{}]).map((each) => ({ ...each, [first[0]]: [] }))
+    },
   }
 }
 

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../../shared/refusal.ts'
 import { readerOf, Type } from '../../../shared/schema.ts'
 import { waitText } from '../../../shared/times.ts'
@@ -9,14 +8,12 @@ import { KeyMistake } from '../keys/mistake.ts'
 import { hashOf } from '../keys/token.ts'
 import { keyView } from '../keys/view.ts'
 import { dayMs } from '../../../shared/windows.ts'
-import { secondsToWait } from '../limits/headers.ts'
 import { KeyDesk } from '../keys/key-desk.ts'
 import { noterFor, type Noted } from '../records/audit.ts'
 import type { Forbidden } from '../limits/refusals.ts'
-import { refuse } from '../request-record.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
-import { refusalForFailure } from './refusals.ts'
+import { telling, tooOften } from './refusals.ts'
 
 /** How long the old token works, at least and at most, and without `overlap`. */
 const leastOverlapMs = 3_600_000
@@ -66,7 +63,10 @@ export function rotation({ config, stores, tokenOf, clock, log }: OwnOptions): A
       what: 'keys.rotate',
     })
     const own = entries.filter(({ by }) => by === authorOf(caller))
-    if (own.length >= mostADay) throw tooOften(fromMs + dayMs, nowMs)
+    if (own.length < mostADay) return
+    const untilMs = fromMs + dayMs
+    const sentence = `A key rotates itself at most ${mostADay} times a day. Try again at ${waitText(untilMs, nowMs)}.`
+    throw tooOften(sentence, untilMs, nowMs)
   }
 
   async function rotate(caller: Caller, token: string, overlapMs: number): Promise<OwnRotation> {
@@ -78,22 +78,16 @@ export function rotation({ config, stores, tokenOf, clock, log }: OwnOptions): A
     return { id: caller.id, key: issued.token, plan: caller.plan, oldTokenUntil }
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply) => {
+  return telling(201, async (request) => {
     const { caller, stand, forbidden } = request.tollgate ?? {}
     const token = tokenOf(request)
     if (!caller || !stand || typeof token !== 'string')
       throw new Error('a rotation comes after admit')
-    if (forbidden) return refuse(reply, restricted(forbidden))
-    if (stand.decision.verdict === 'banned') return refuse(reply, banned())
+    if (forbidden) return restricted(forbidden)
+    if (stand.decision.verdict === 'banned') return banned()
     const overlapMs = overlapIn(request.body)
-    if (overlapMs === undefined) return refuse(reply, wrongBody())
-    try {
-      const rotated = await rotate(caller, token, overlapMs)
-      return reply.code(201).header('cache-control', 'no-store').send(rotated)
-    } catch (error) {
-      return refuse(reply, error instanceof Refusal ? error : refusalForFailure(error))
-    }
-  }
+    return overlapMs === undefined ? wrongBody() : rotate(caller, token, overlapMs)
+  })
 }
 
 /** The author of a rotation in the audit. */
@@ -143,13 +137,4 @@ function restricted(why: Forbidden): Refusal {
 function banned(): Refusal {
   const sentence = 'A banned key can’t be rotated. Wait for the end of the ban.'
   return new Refusal('forbidden', sentence).because('ban')
-}
-
-function tooOften(untilMs: number, nowMs: number): Refusal {
-  const sentence = `A key rotates itself at most ${mostADay} times a day. Try again at ${waitText(untilMs, nowMs)}.`
-  const headers = {
-    'retry-after': String(secondsToWait(untilMs, nowMs)),
-    'cache-control': 'no-store',
-  }
-  return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
 }

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../shared/bounded-map.ts'
 import { hasBody } from '../../../shared/node/linger.ts'
 import { Refusal } from '../../../shared/refusal.ts'
@@ -8,11 +7,10 @@ import type { Caller } from '../keys/caller.ts'
 import { deprecatedCall } from '../counts/deprecated-calls.ts'
 import { rememberedDays } from '../counts/tally-store.ts'
 import { dayText, latestDays, usage } from '../counts/usage.ts'
-import { refuse } from '../request-record.ts'
 import { accountUsage, dayOf, type AccountUsage, type DayUsage } from './account-usage.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
-import { refusalForFailure } from './refusals.ts'
+import { telling, tooOften } from './refusals.ts'
 
 /** The usage of a caller's own key, with the sum of its account, and the deprecated operations that it calls. */
 export type OwnUsage = Readonly<{
@@ -72,20 +70,18 @@ export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
     })
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    if (hasBody(request.raw)) return refuse(reply, bodied(request.method))
+  return telling(200, async (request) => {
+    if (hasBody(request.raw)) return bodied(request.method)
     const { caller } = request.tollgate ?? {}
     if (!caller) throw new Error('usage comes after authenticate')
     const days = daysIn(request.url)
-    if (days === undefined) return refuse(reply, wrongDays())
-    try {
-      const seen = await pace.take(caller.quota, clock(), () => view(caller, days))
-      if (seen === undefined) return refuse(reply, tooEarly())
-      return reply.header('cache-control', 'no-store').send(seen)
-    } catch (error) {
-      return refuse(reply, refusalForFailure(error))
-    }
-  }
+    if (days === undefined) return wrongDays()
+    const nowMs = clock()
+    const sentence = 'Usage can be asked for once a second. Try again in 1 second.'
+    const told = await pace.take(caller.quota, nowMs, () => view(caller, days))
+    // A second is the least that a refusal tells.
+    return told ?? tooOften(sentence, nowMs, nowMs)
+  })
 }
 
 /** The days of a URL's query; `undefined` if it asks for anything else. */
@@ -100,12 +96,6 @@ function daysIn(url: string): number | undefined {
 function wrongDays(): Refusal {
   const sentence = `Ask with ?days= and a whole number from 1 to ${rememberedDays}, or without a query for ${usualDays} days.`
   return new Refusal('invalid_request', sentence)
-}
-
-function tooEarly(): Refusal {
-  const sentence = 'Usage can be asked for once a second. Try again in 1 second.'
-  const headers = { 'retry-after': '1', 'cache-control': 'no-store' }
-  return new Refusal('rate_limit_exceeded', sentence, headers).because('pace')
 }
 
 /** Lets each quota ask once a second, and not while its last question is being answered. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { KeySettings } from '../../../gateway/front/keys/settings.ts'
+import type { KeySettings } from '../../../gateway/front/keys/key.ts'
 import { startGateway, type GatewayOptions } from '../../support/gateway.ts'
 import { json, type Answer } from '../../support/http.ts'
 import { rate } from '../../support/rates.ts'
