@@ -3,7 +3,7 @@ import { endText } from '../../../shared/times.ts'
 import { banView } from '../../front/limits/views.ts'
 import { banTime } from './kinds.ts'
 import { operation } from './operation.ts'
-import { oneKey, textOf } from './parameters.ts'
+import { oneKey, textOf, valueOf } from './parameters.ts'
 import { aligned } from './table.ts'
 
 export const listBans = operation({
@@ -43,7 +43,7 @@ export const setBan = operation({
   summary: 'Ban a key from now on, in place of its active ban',
   parameters: {
     key: oneKey,
-    for: { kind: banTime, value: 'DURATION', help: 'how long', isRequired: true },
+    for: { ...valueOf(banTime, 'DURATION', 'how long'), isRequired: true },
     note: textOf('TEXT', 'the reason, for other operators'),
   },
   changes: true,

@@ -7,6 +7,7 @@ import type { Snapshot } from '../live/snapshot.ts'
 import type { SumsView } from '../../front/counts/sum-rows.ts'
 import { liveRange } from './kinds.ts'
 import { ofGateway } from './operation.ts'
+import { valueOf } from './parameters.ts'
 import { aligned } from './table.ts'
 
 export const now = ofGateway({
@@ -18,11 +19,11 @@ export const now = ofGateway({
     'day. Routes are those of the last 15 minutes, with all durations; those that fail come first. Failures are those of ' +
     '15 minutes by cause. The keys that were refused most are those of the last minute.',
   parameters: {
-    range: {
-      kind: liveRange,
-      value: 'RANGE',
-      help: 'also the sums of this time; with --json, by 5 seconds (15m) and by minute (day)',
-    },
+    range: valueOf(
+      liveRange,
+      'RANGE',
+      'also the sums of this time; with --json, by 5 seconds (15m) and by minute (day)',
+    ),
   },
   role: 'read',
   run: ({ gateway }, { range }) => gateway.office.live.snapshot(range),

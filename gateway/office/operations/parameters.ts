@@ -45,9 +45,7 @@ export const oneOrMany = {
 
 /** The number of days that a report covers, today included. */
 export const days = {
-  kind: dayCount,
-  value: 'N',
-  help: 'how many days back, today included',
+  ...valueOf(dayCount, 'N', 'how many days back, today included'),
   defaultText: String(rememberedDays),
 } as const
 

@@ -5,7 +5,7 @@ import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { GatewayContext } from '../context.ts'
 import { entityTag } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
-import { configTypes } from '../parameters.ts'
+import { configTypes, valueOf } from '../parameters.ts'
 import { conflict } from './file.ts'
 import { inForce, mistakesIn, stateText } from './running.ts'
 import { requireSaving, saveFault } from './savable.ts'
@@ -20,9 +20,7 @@ export const saveConfig = ofGateway({
   parameters: {
     file: { types: configTypes },
     over: {
-      kind: entityTag,
-      value: 'HASH',
-      help: 'the hash of the file that it replaces',
+      ...valueOf(entityTag, 'HASH', 'the hash of the file that it replaces'),
       isRequired: true,
       header: 'if-match',
     },

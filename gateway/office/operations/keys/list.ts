@@ -8,7 +8,7 @@ import { age, keyState, oneOf, pageCursor, pageSize } from '../kinds.ts'
 import type { CommandContext } from '../context.ts'
 import { csvPieces } from '../csv-pieces.ts'
 import { operation } from '../operation.ts'
-import { aSwitch, textOf } from '../parameters.ts'
+import { aSwitch, textOf, valueOf } from '../parameters.ts'
 import { listTable } from './list-table.ts'
 import { listingOf, usualPage, type Listing } from './listing.ts'
 import type { PageOfKeys } from './order.ts'
@@ -35,26 +35,18 @@ export const listKeys = operation({
     plan: textOf('PLAN', 'only keys of this plan'),
     account: textOf('ACCOUNT', 'only keys of this account'),
     reference: textOf('ID', 'only keys with this reference'),
-    state: { kind: keyState, value: 'STATE', help: 'only keys in this state' },
-    unused: { kind: age, value: 'DURATION', help: 'only keys that were not used for so long' },
+    state: valueOf(keyState, 'STATE', 'only keys in this state'),
+    unused: valueOf(age, 'DURATION', 'only keys that were not used for so long'),
     neverUsed: aSwitch('only keys of which no use is known'),
-    oldTokenUsed: {
-      kind: age,
-      value: 'DURATION',
-      help: 'only keys whose old token still works and was used within this time',
-    },
+    oldTokenUsed: valueOf(
+      age,
+      'DURATION',
+      'only keys whose old token still works and was used within this time',
+    ),
     all: aSwitch('revoked keys too'),
-    limit: {
-      kind: pageSize,
-      value: 'N',
-      help: 'the most keys on a page',
-    },
-    after: { kind: pageCursor, value: 'CURSOR', help: 'the page after another' },
-    sort: {
-      kind: oneOf(keyOrders),
-      value: 'ORDER',
-      help: 'the order of a page',
-    },
+    limit: valueOf(pageSize, 'N', 'the most keys on a page'),
+    after: valueOf(pageCursor, 'CURSOR', 'the page after another'),
+    sort: valueOf(oneOf(keyOrders), 'ORDER', 'the order of a page'),
     standing: aSwitch(
       'a page that also tells how each key stands with its limits, and its requests of today',
     ),

@@ -3,7 +3,7 @@ import { markOf } from '../../../front/keys/last-use-store.ts'
 import { keyView } from '../../../front/keys/view.ts'
 import { overlapTime } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { oneKey } from '../parameters.ts'
+import { oneKey, valueOf } from '../parameters.ts'
 import { consequencesOf } from './consequences.ts'
 import { endedBy, issuedText, usedText } from './texts.ts'
 
@@ -17,9 +17,7 @@ export const rotateKey = operation({
   parameters: {
     key: oneKey,
     overlap: {
-      kind: overlapTime,
-      value: 'DURATION',
-      help: 'how long the old token still works (0: not at all)',
+      ...valueOf(overlapTime, 'DURATION', 'how long the old token still works (0: not at all)'),
       defaultText: '24h',
     },
   },

@@ -1,8 +1,8 @@
 import { byLimit, windows, type LimitName } from '../../../../shared/windows.ts'
 import type { KeyChanges } from '../../../front/keys/settings.ts'
-import { dayOfMonth, end, limit, limitKind, ofText, yesOrNo, type TimeAt } from '../kinds.ts'
+import { dayOfMonth, end, limit, limitKind, ofText, type TimeAt } from '../kinds.ts'
 import type { Given } from '../parameter.ts'
-import { textOf } from '../parameters.ts'
+import { aSwitch, textOf, valueOf } from '../parameters.ts'
 
 /** Words by which people may mean "no restriction": they are refused as methods. */
 const anyMethod = new Set(['ANY', 'ALL', 'NONE', '*', ''])
@@ -47,17 +47,16 @@ const origins = listOf(
   'allow pages of this origin only, such as https://app.example',
 )
 const note = textOf('TEXT', 'anything worth knowing')
-const test = {
-  kind: yesOrNo,
-  help: 'a test key: lets its owner simulate refusals with X-Gateway-Act; this can’t be changed later',
-} as const
+const test = aSwitch(
+  'a test key: lets its owner simulate refusals with X-Gateway-Act; this can’t be changed later',
+)
 
 /** The day on which the months of a key's quota begin. */
-export const monthFrom = {
-  kind: dayOfMonth,
-  value: 'DAY',
-  help: 'the day, 1 to 28, on which the months of its quota begin: its billing day',
-} as const
+export const monthFrom = valueOf(
+  dayOfMonth,
+  'DAY',
+  'the day, 1 to 28, on which the months of its quota begin: its billing day',
+)
 
 const capLimit = {
   value: 'N',

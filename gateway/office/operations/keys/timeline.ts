@@ -12,7 +12,7 @@ import type { Context } from '../context.ts'
 import { changesOf } from '../key-changes.ts'
 import { past } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { oneKey } from '../parameters.ts'
+import { oneKey, valueOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
 import { standingSentence } from './standing-sentence.ts'
 
@@ -37,8 +37,8 @@ export const keyTimeline = operation({
     '(its plan, bans, routes, deprecations, jwt) come from the audit. At most 2,000 lines of refusals, the latest.',
   parameters: {
     key: oneKey,
-    from: { kind: past, value: 'TIME', help: 'the first moment; 7 days back by default' },
-    to: { kind: past, value: 'TIME', help: 'the last moment; now by default' },
+    from: valueOf(past, 'TIME', 'the first moment; 7 days back by default'),
+    to: valueOf(past, 'TIME', 'the last moment; now by default'),
   },
   role: 'read',
   run: (context, { key, from, to }) => {

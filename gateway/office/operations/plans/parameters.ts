@@ -2,17 +2,10 @@ import type { Config } from '../../../front/config/config.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { noPlan } from '../../../front/keys/settings.ts'
 import type { Plan } from '../../../front/limits/plan.ts'
-import { anyText } from '../kinds.ts'
-import { days } from '../parameters.ts'
+import { argument, days, textOf } from '../parameters.ts'
 
 /** The plan that an operation is about: `{name}` in its path. */
-export const planName = {
-  kind: anyText,
-  value: 'PLAN',
-  help: 'the name of a plan',
-  isArgument: true,
-  isRequired: true,
-} as const
+export const planName = { ...textOf('PLAN', 'the name of a plan'), ...argument } as const
 
 /** The days that a look at the past takes unless told: two weeks have each day of the week twice. */
 export const recentDays = { ...days, defaultText: '14' } as const

@@ -4,19 +4,17 @@ import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
 import { byLimit, limitNames, type Window } from '../../../../shared/windows.ts'
 import { limitKind, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { dayRange } from '../parameters.ts'
+import { dayRange, valueOf } from '../parameters.ts'
 import { listedQuotas, planName, planOf, recentDays } from './parameters.ts'
 import { previewCsv, previewText } from './texts.ts'
 
 const listLength = {
-  kind: quotaCount,
-  value: 'N',
-  help: 'the most quotas to list',
+  ...valueOf(quotaCount, 'N', 'the most quotas to list'),
   defaultText: String(listedQuotas),
 } as const
 
 function limitThen(window: Window) {
-  return { kind: limitKind(window), value: 'N', help: `the points ${window.each} then` } as const
+  return valueOf(limitKind(window), 'N', `the points ${window.each} then`)
 }
 
 export const previewLimits = operation({

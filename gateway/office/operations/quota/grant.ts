@@ -4,7 +4,7 @@ import { endText } from '../../../../shared/times.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { points } from '../kinds.ts'
 import { operation } from '../operation.ts'
-import { oneKey, textOf } from '../parameters.ts'
+import { oneKey, textOf, valueOf } from '../parameters.ts'
 
 export const grantQuota = operation({
   name: 'quota grant',
@@ -15,10 +15,8 @@ export const grantQuota = operation({
   parameters: {
     key: oneKey,
     ...byLimit(({ name }) => ({
-      kind: points,
-      value: 'N',
+      ...valueOf(points, 'N', `points for this ${name}`),
       option: name,
-      help: `points for this ${name}`,
     })),
     note: textOf('TEXT', 'the reason, for other operators'),
   },

@@ -1,8 +1,7 @@
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import { operation } from '../operation.ts'
-import { yesOrNo } from '../kinds.ts'
-import { oneKey } from '../parameters.ts'
+import { aSwitch, oneKey } from '../parameters.ts'
 
 export const resetQuota = operation({
   name: 'quota reset',
@@ -10,10 +9,9 @@ export const resetQuota = operation({
   summary: 'Reset all windows of a key, or of its account',
   parameters: {
     key: oneKey,
-    places: {
-      kind: yesOrNo,
-      help: 'only free the places of its requests under way: each gateway tells its own anew within two seconds',
-    },
+    places: aSwitch(
+      'only free the places of its requests under way: each gateway tells its own anew within two seconds',
+    ),
   },
   changes: true,
   role: 'support',

@@ -16,7 +16,7 @@ import {
 import { quotaCount } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
-import { days, dayRange, textOf } from '../parameters.ts'
+import { days, dayRange, textOf, valueOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 export const reportDeprecations = operation({
@@ -29,7 +29,7 @@ export const reportDeprecations = operation({
   parameters: {
     key: textOf('KEY', 'only calls of this key'),
     days,
-    limit: { kind: quotaCount, value: 'N', help: 'only the first N, which have most calls' },
+    limit: valueOf(quotaCount, 'N', 'only the first N, which have most calls'),
   },
   role: 'read',
   takesLong: ({ key }) => key === undefined,

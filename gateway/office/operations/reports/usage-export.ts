@@ -7,7 +7,7 @@ import { csvPieces } from '../csv-pieces.ts'
 import { ofText, oneOf } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { textOf } from '../parameters.ts'
+import { textOf, valueOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 /** A day, counted from 1970. */
@@ -36,15 +36,10 @@ export const exportUsage = operation({
     'each of its keys; by route, it has one for each route that it used, if usage.routes is true; by plan, a line is the ' +
     'sum of a plan. Of a KEY, lines are by key, or by route.',
   parameters: {
-    from: { kind: day, value: 'DAY', help: 'the first day; by default the last one' },
-    to: { kind: day, value: 'DAY', help: 'the last day; by default today' },
-    month: { kind: month, value: 'MONTH', help: 'all days of a calendar month (UTC)' },
-    by: {
-      kind: by,
-      value: 'WHAT',
-      help: 'what a line is about',
-      defaultText: 'account',
-    },
+    from: valueOf(day, 'DAY', 'the first day; by default the last one'),
+    to: valueOf(day, 'DAY', 'the last day; by default today'),
+    month: valueOf(month, 'MONTH', 'all days of a calendar month (UTC)'),
+    by: { ...valueOf(by, 'WHAT', 'what a line is about'), defaultText: 'account' },
     key: textOf('KEY', 'only lines of this key'),
     account: textOf('ACCOUNT', 'only lines of this account'),
   },
