@@ -1,7 +1,7 @@
-import { asError } from '../../../shared/as-error.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable, type Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { asError } from '../../../shared/as-error.ts'
 import type { Timeouts } from '../config/config.ts'
 import type { DrainBounds } from '../limits/answer-cost.ts'
 import { Gathered } from '../../../shared/gathered.ts'

@@ -90,16 +90,26 @@ export class Issuer {
 
   /** It vouches by one of its keys, as long as both are in force. */
   #vouchingBy(key: VerifyingKey): Voucher {
-    const { trust } = this
-    const isOutdated = (): boolean => this.isOutdated
-    return {
-      get isTrusted() {
-        return trust.isInForce && key.isInForce
-      },
-      get isOutdated() {
-        return isOutdated()
-      },
-    }
+    return new Vouching(this, key)
+  }
+}
+
+/** One lives with each caller that is remembered: its getters are the class's. */
+class Vouching implements Voucher {
+  readonly #issuer: Issuer
+  readonly #key: VerifyingKey
+
+  constructor(issuer: Issuer, key: VerifyingKey) {
+    this.#issuer = issuer
+    this.#key = key
+  }
+
+  get isTrusted(): boolean {
+    return this.#issuer.trust.isInForce && this.#key.isInForce
+  }
+
+  get isOutdated(): boolean {
+    return this.#issuer.isOutdated
   }
 }
 

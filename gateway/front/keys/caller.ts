@@ -55,10 +55,18 @@ export class Caller {
     this.#endsAtMs = endsAtMs === Infinity ? undefined : endsAtMs
     const overrides = overridesOf({ ...key, limits: ownLimits(key) })
     const endsBecause = endReason(key, outsider ? undefined : hash)
+    // One literal: made of spreads, its last members would lie apart.
     this.#state = {
-      ...{ token, version, overrides, endsBecause, outside },
-      ...{ isRecent: false, nextOfKey: undefined, previousOfKey: undefined },
-      ...{ record: undefined, counts: undefined },
+      token,
+      version,
+      overrides,
+      endsBecause,
+      outside,
+      isRecent: false,
+      nextOfKey: undefined,
+      previousOfKey: undefined,
+      record: undefined,
+      counts: undefined,
     }
     Object.freeze(this)
   }

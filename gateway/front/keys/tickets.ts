@@ -17,7 +17,7 @@ const tagBytes = 16
 export type Issued = Readonly<{ ticket: string; untilMs: number }>
 
 /** All tickets that may be open are; the first one ends then, by the store's time. */
-export type AllOpen = Readonly<{ nowMs: number; endsAtMs: number }>
+type AllOpen = Readonly<{ nowMs: number; endsAtMs: number }>
 
 /**
  * Tickets, each of which stands for a token once. A store has the token encrypted by the ticket, and the ticket by a hash: who

@@ -33,10 +33,10 @@ export const mostAtOnce = 100_000
 export type LimitSetting = number | 'unlimited' | MeteredSetting | PrepaidSetting
 
 /** Points that are included in a window, and how far one may go beyond: a share of them above 100 %, or `unlimited`. */
-export type MeteredSetting = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
+type MeteredSetting = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
 
 /** Points that are included in a window; beyond them, those that were bought in advance are taken. */
-export type PrepaidSetting = Readonly<{ limit: number; beyond: 'prepaid' }>
+type PrepaidSetting = Readonly<{ limit: number; beyond: 'prepaid' }>
 
 /** The form of `upTo`. */
 export const upToPattern = '^(?:\\d{1,7}(?:\\.\\d{1,3})?%|unlimited)$'

@@ -18,7 +18,10 @@ export function telling(
       if (told instanceof Refusal) return refuse(reply, told)
       return reply.code(status).header('cache-control', 'no-store').send(told)
     } catch (error) {
-      return refuse(reply, refusalForFailure(error))
+      const refusal = refusalForFailure(error)
+      // Its error handler tells the log.
+      if (refusal.code === 'internal_error') throw error
+      return refuse(reply, refusal)
     }
   }
 }

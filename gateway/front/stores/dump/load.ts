@@ -9,7 +9,7 @@ import type { WrittenStore } from './store.ts'
 export type Loaded = Readonly<Record<KindName, number>>
 
 /** Makes the function that shows how many rows of a kind have come. */
-export type Progress = (kind: string, total: undefined) => (done: number) => void
+type Progress = (kind: string, total: undefined) => (done: number) => void
 
 /**
  * Loads rows into a store without keys; without a store, rows are only checked and counted. Keys come when the last row was

@@ -18,7 +18,7 @@ class Taken extends Error {}
 
 type Versions = Readonly<{ firstVersion: number; lastVersion: number }>
 
-export type KeyImportOptions = Readonly<{
+type KeyImportOptions = Readonly<{
   database: Database
   clock: Clock
   lines: Lines

@@ -1,4 +1,3 @@
-import { isThere } from './database.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
@@ -11,6 +10,7 @@ import { Clash, keyAdder, versionsIn } from './add-keys.ts'
 import { answerOf, promiseOf, unavailable } from './answer.ts'
 import { linesIn } from './key-index.ts'
 import { watchKeys, type FileWatch } from './watch-keys.ts'
+import { isThere } from './database.ts'
 
 type Row = { id: string; version: number; record: string }
 type NameRow = { id: string; name: string; reference: string | null; test: 1 | 0 | null }

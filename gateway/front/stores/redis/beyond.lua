@@ -36,8 +36,9 @@ end
 
 -- Notes points beyond what was included, or takes some back.
 local function noteBeyondPoints(hash, counters, counted, points, before)
-  before = before or call('HGET', hash, 'b')
-  if points == 0 or points < 0 and not before then return end
+  if points == 0 then return end
+  if before == nil then before = call('HGET', hash, 'b') end
+  if points < 0 and not before then return end
   call('HSET', hash, 'b', withPoints(before, numberOf(counted, dayWindow), points, counters.day))
 end
 

@@ -8,7 +8,7 @@ import type { RedisFormat } from './format.ts'
 import type { KeyNames } from './key-names.ts'
 import { pairsOf } from './scan.ts'
 
-export type KeyWatchOptions = Readonly<{
+type KeyWatchOptions = Readonly<{
   connection: Connection
   names: KeyNames
   format: RedisFormat
@@ -43,8 +43,9 @@ export function watchKeys({ connection, names, format, clock, listener }: KeyWat
   async function poll(): Promise<void> {
     if (isPolling) return
     isPolling = true
-    await read().then(() => tell(undefined), tell)
-    isPolling = false
+    await read()
+      .then(() => tell(undefined), tell)
+      .finally(() => (isPolling = false))
   }
 
   async function read(): Promise<void> {
