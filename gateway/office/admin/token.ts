@@ -1,5 +1,4 @@
 import { isSame } from '../../../shared/is-same.ts'
-import { nearest } from '../../../shared/near.ts'
 import { isLine } from '../../front/keys/settings.ts'
 import { roles, type Role } from '../../../shared/role.ts'
 
@@ -51,7 +50,7 @@ export function adminTokensFrom(setting = ''): AdminTokens {
   })
 }
 
-/** An operator from what stands before the colon. A name may have slashes: only a role behind the last one counts. */
+/** An operator from what stands before the colon. What follows the last slash of a name is its role. */
 function operatorFrom(text: string): Operator {
   const slash = text.lastIndexOf('/')
   const role = roles.find((each) => each === text.slice(slash + 1))
@@ -59,21 +58,16 @@ function operatorFrom(text: string): Operator {
 }
 
 function faultOf({ name, token }: AdminTokens[number], written: string): string | undefined {
-  const [, last = ''] = /\/([^/]*)$/.exec(written) ?? []
-  const near = roles.some((role) => role === last) ? undefined : roleNear(last)
-  if (near !== undefined) return `names the role "${last}", which doesn't exist; is it ${near}?`
+  const [, last] = /\/([^/]*)$/.exec(written) ?? []
+  if (last !== undefined && !roles.some((role) => role === last)) {
+    return `names the role "${last}", which doesn't exist: roles are ${roles.join(', ')}`
+  }
   if (token === '') return 'has no token in it'
   if (/\s/.test(token)) return 'has a space in its token'
   if (token.length < shortestToken) {
     return `has a token of ${token.length} characters, where at least ${shortestToken} are needed`
   }
   return isLine(name) ? undefined : 'has no readable name before its colon'
-}
-
-/** The role that a word is most likely meant to be. */
-function roleNear(word: string): Role | undefined {
-  const like = nearest(word, roles) ?? roles.find((role) => word.toLowerCase().startsWith(role))
-  return roles.find((role) => role === like)
 }
 
 /** The place of a token in `ADMIN_TOKEN`. It takes the same time whatever the token is. */

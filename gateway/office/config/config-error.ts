@@ -13,7 +13,7 @@ export class ConfigError extends Error {
   readonly mistakes: readonly string[]
   /** The number of further mistakes. */
   readonly more: number
-  /** Mistakes and warnings with their parts; empty if the file can't even be read, or if another thread has read it. */
+  /** Mistakes and warnings with their parts; empty if the file can't even be read. */
   readonly findings: readonly Finding[]
 
   constructor(message: string, details: Details = {}) {

@@ -37,7 +37,10 @@ function valueOf(rule: Rule, value: unknown, leaf: Leaf): unknown {
     return each ? value.map((item) => valueOf(each, item, leaf)) : leaf(rule, value)
   }
   if (!isSection(value)) return leaf(rule, value)
-  if (anyOf) return valueOf(sectionFor(anyOf, value), value, leaf)
+  if (anyOf) {
+    const section = sectionFor(anyOf, value)
+    return section ? valueOf(section, value, leaf) : leaf(rule, value)
+  }
   if (properties) return sectionOf(properties, value, leaf)
   const [member] = Object.values(patternProperties ?? {})
   if (!member) return leaf(rule, value)
@@ -59,12 +62,11 @@ function sectionOf(
   return complete
 }
 
-/** The section of a choice whose required settings are there. */
-function sectionFor(choice: readonly Rule[], value: Section): Rule {
-  const fitting = choice.find(
-    ({ properties, required = [] }) => properties && required.every((name) => name in value),
-  )
-  return fitting ?? {}
+/** The section of a choice whose required settings are there, else one whose settings have any name. */
+function sectionFor(choice: readonly Rule[], value: Section): Rule | undefined {
+  const isThere = ({ properties, required = [] }: Rule) =>
+    properties && required.every((name) => name in value)
+  return choice.find(isThere) ?? choice.find(({ patternProperties }) => patternProperties)
 }
 
 function isSection(value: unknown): value is Section {

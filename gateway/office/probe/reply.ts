@@ -107,7 +107,8 @@ async function textOf(
   encoding: string | string[] = 'identity',
 ): Promise<string | undefined> {
   try {
-    return (await decoders[String(encoding).trim().toLowerCase()]?.(body))?.toString()
+    const name = String(encoding).trim().toLowerCase() || 'identity'
+    return (await decoders[name]?.(body))?.toString()
   } catch {
     return undefined
   }

@@ -128,6 +128,28 @@ t.test('files are checked against the schema as Ajv checks them', (t) => {
   t.end()
 })
 
+t.test('a section that is half written is refused with a sentence', (t) => {
+  let tried = 0
+  for (const text of everySetting) {
+    const document = parseDocument(text)
+    visit(document, {
+      Map: (_key, node) => {
+        const { items } = node
+        for (const { key } of items) {
+          for (const value of [null, 5, {}]) {
+            node.items = [document.createPair(key, value)]
+            t.ok(messagesOf(String(document)).length > 0, `${String(key)}: ${JSON.stringify(value)}`)
+            tried++
+          }
+        }
+        node.items = items
+      },
+    })
+  }
+  t.ok(tried > 500, `${tried} of them`)
+  t.end()
+})
+
 t.test('editors take what the gateway takes, and tell what each setting is for', (t) => {
   const validate = new Ajv({ strict: false }).compile(jsonSchema())
   const isFine = (text: string): boolean => {

@@ -236,6 +236,7 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   const shared = [
     ...['bar.js', 'common.css', 'copy-button.js', 'format.js', 'gateway-time.js', 'html.js'],
     ...['icon.svg', 'parts.js', 'sections.js', 'time.js', 'tokens.css', 'utc.js', 'windows.js'],
+    'work.js',
   ]
   const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
   t.strictSame(

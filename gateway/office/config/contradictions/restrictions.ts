@@ -81,7 +81,9 @@ function* emptyRemarks(at: Path, operation: PlanSection): Generator<Remark> {
 function covers(one: PlanSection, other: PlanSection): boolean {
   const { methods, paths } = one
   const coversMethods = other.methods?.every(
-    (method) => methods?.includes(method) || (method === 'HEAD' && methods?.includes('GET')),
+    (method) =>
+      method !== undefined &&
+      (methods?.includes(method) || (method === 'HEAD' && methods?.includes('GET'))),
   )
   const coversPaths = other.paths?.every((path) =>
     paths?.some((pattern = '') => path !== undefined && coversPath(pattern, path)),

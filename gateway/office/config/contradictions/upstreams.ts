@@ -33,11 +33,9 @@ export function* swapRemarks({ file, quote }: Checked): Generator<Remark> {
     const at = ['upstreams', name, 'swap']
     for (const [i, step] of steps.entries()) {
       const before = steps[i - 1]
-      if (i === 0 || percentIn(step) > percentIn(before)) continue
-      yield mistake(
-        [...at, 'steps', i],
-        `must be above the step before, which is ${String(before)}`,
-      )
+      if (step === undefined || before === undefined) continue
+      if (percentIn(step) > percentIn(before)) continue
+      yield mistake([...at, 'steps', i], `must be above the step before, which is ${before}`)
     }
     if (every !== undefined && hold !== undefined) {
       yield mistake([...at, 'for'], 'is the same setting as every: write one of them')

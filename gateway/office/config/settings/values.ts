@@ -63,7 +63,7 @@ const method = spelled('^[A-Z-]+$', 'a method such as GET')
 export const methods = Type.Array(method, { minItems: 1, expected: 'a list of methods' })
 const segment = '(?:[^/{}*:?#\\s]+|\\{\\w+\\})'
 /** The syntax of routes' paths, and below of operations. */
-export const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
+const pathPattern = `^(?:/${segment})*/(?:\\*|${segment})?$`
 export const operationPattern = `^[A-Z-]+ ${pathPattern.slice(1)}`
 /** The path of a route. */
 export const path = spelled(pathPattern, 'a path such as /v1/pets, /v1/pets/{petId} or /v1/*')

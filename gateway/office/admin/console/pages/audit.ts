@@ -75,6 +75,5 @@ export function rawChange({ what, before, after }: Omit<AuditView, 'subject'>): 
 
 function valueText(name: string, value: unknown): string {
   if (name !== 'limits' && name !== 'cap') return shown(value)
-  const { until, ...limits } = membersOf(value)
-  return `${limitsText(limits)}${until === undefined ? '' : ` until ${shown(until)}`}`
+  return limitsText(membersOf(value))
 }
