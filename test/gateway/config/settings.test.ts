@@ -138,7 +138,10 @@ t.test('a section that is half written is refused with a sentence', (t) => {
         for (const { key } of items) {
           for (const value of [null, 5, {}]) {
             node.items = [document.createPair(key, value)]
-            t.ok(messagesOf(String(document)).length > 0, `${String(key)}: ${JSON.stringify(value)}`)
+            t.ok(
+              messagesOf(String(document)).length > 0,
+              `${String(key)}: ${JSON.stringify(value)}`,
+            )
             tried++
           }
         }
