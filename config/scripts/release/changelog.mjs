@@ -1,4 +1,4 @@
-/** A section of a changelog: `## 0.1.0 (2030-12-31)` or `## Unreleased`, and what it says; `undefined` if it has none. */
+/** A section of a changelog: `## 1.0.0 (2030-12-31)` or `## Unreleased`, and what it says; `undefined` if it has none. */
 export function sectionOf(changelog, name) {
   for (const part of changelog.split(/^## /m).slice(1)) {
     const [heading = '', ...lines] = part.split('\n')

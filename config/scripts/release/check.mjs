@@ -1,4 +1,4 @@
-// Checks all of a release that needs no network: `npm run release:check`, and for a tag `npm run release:check -- v0.1.0`.
+// Checks all of a release that needs no network: `npm run release:check`, and for a tag `npm run release:check -- v1.0.0`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
