@@ -54,14 +54,14 @@ export function recorder(options: RecorderOptions) {
       }
     },
 
-    banned(caller: Caller, bans: Terms['bans'], untilMs: number): void {
+    banned: (caller: Caller, bans: Terms['bans'], untilMs: number): void => {
       const { id, name, quota } = caller
       meters.bans.add(planOf(caller), '')
       earnedBan({ id, name, quota, bans }, untilMs)
       log.warn({ key: id, until: endIso(untilMs) }, 'a key is banned')
     },
 
-    deprecatedCall(caller: Caller, operation: string): void {
+    deprecatedCall: (caller: Caller, operation: string): void => {
       meters.deprecated.add(operation, planOf(caller))
       tallies.count(caller.id, countsOf(caller), deprecatedCall(operation), true)
     },
