@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
+import { asError } from '../shared/as-error.ts'
 import { parseJsonObject, shown, type JsonObject } from '../shared/json.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { checkerOf, isOf, type ObjectSchema, type Static } from '../shared/schema.ts'
@@ -20,7 +21,7 @@ export function readJsonExactly(app: FastifyInstance, look: LookAtBytes = () => 
         look(request, bytes)
         done(null, jsonFrom(request.headers['content-type'], bytes))
       } catch (error) {
-        done(error instanceof Error ? error : new Error(String(error)))
+        done(asError(error))
       }
     },
   )

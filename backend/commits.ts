@@ -1,3 +1,4 @@
+import { asError } from '../shared/as-error.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { isBusy, type Database, type Statement } from '../shared/sqlite.ts'
 
@@ -137,8 +138,4 @@ export class Commits {
     if (locked) return write.reject(locked)
     this.#commit([write])?.forEach((settle) => settle())
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

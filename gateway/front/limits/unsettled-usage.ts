@@ -119,7 +119,7 @@ function reportOf(decision: Decision, adjustment: Adjustment, bought = 0): Repor
   return {
     ...pointsOf(seen, adjustment),
     parts: ofParts.size > 0 ? ofParts : undefined,
-    // What was bought lies beyond; the other points of a prepaid window are included.
+    // Bought points lie beyond; the other points of a prepaid window are included.
     included: purse ? undefined : included,
   }
 }

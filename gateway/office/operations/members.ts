@@ -83,7 +83,7 @@ function memberOf(members: Values, name: string): unknown {
 function valueOf(json: unknown, { kind, many = false, defaultText }: Parameter): unknown {
   if (json === undefined) return defaultText === undefined ? undefined : kind.read(defaultText)
   if (json === null) return null
-  // What isn't a text is its value: it fits the schema.
+  // Anything but a text is its value: it fits the schema.
   const one = (each: unknown): unknown => (typeof each === 'string' ? kind.read(each) : each)
   return many && Array.isArray(json) ? json.map(one) : one(json)
 }

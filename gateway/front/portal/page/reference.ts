@@ -94,7 +94,7 @@ function markText(leaving: string): string {
   return leaving.startsWith('until') ? `deprecated, ${leaving}` : leaving
 }
 
-/** What stands before the form, and what after it. */
+/** The parts before the form, and those after it. */
 function contentOf(
   openapi: Openapi,
   operation: Operation,
@@ -127,7 +127,7 @@ function scopesText(scopes: readonly string[] | undefined): Child {
   )
 }
 
-/** What an operation costs, unless it is one point, as the page says of all others. */
+/** The cost of an operation, unless it is one point, as the page says of all others. */
 function costText(cost: Cost): Child {
   const isUsual = cost.cost === 1 && cost.atMost === undefined
   return isUsual ? null : html`<p>Costs ${costIn(cost)}.</p>`

@@ -2,7 +2,7 @@ import { CopyButton } from '../../http/page/copy-button.ts'
 import { html } from '../../http/page/html.ts'
 import { languages, samples, type Call, type Language } from './samples.ts'
 
-/** Who reads the page: the key, the language of samples, and what happens when a request of theirs was answered. */
+/** The reader of the page: the key, the language of samples, and what happens when a request of theirs was answered. */
 export type Reader = Readonly<{
   apiKey: string | undefined
   /** Called after each answer, so that the standing is asked for again. */

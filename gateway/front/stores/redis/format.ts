@@ -42,7 +42,7 @@ export function redisFormat(connection: Connection, prefix: string) {
     return { epoch, stored }
   }
 
-  /** What is there, if it isn't ours. */
+  /** Describes what is there, if it isn't ours. */
   async function otherThanOurs({ stored }: StoreRecord): Promise<string | undefined> {
     if (stored !== null) return Number(stored) === format ? undefined : `has format ${stored}`
     if (wasOurs) return undefined

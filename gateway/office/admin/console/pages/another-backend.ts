@@ -140,7 +140,7 @@ function swapIn(form: FormData, url: string): Migration['swap'] {
   }
 }
 
-/** What probes have told of another backend. */
+/** The findings of probes about another backend. */
 function ProbeFindings({ checked: { fit, findings } }: { checked: CheckedUpstream }) {
   const breaks = findings.some((finding) => finding.breaks.length > 0)
   const verdict = breaks ? 'It would break callers.' : 'Not everything could be compared.'

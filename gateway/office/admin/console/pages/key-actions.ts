@@ -132,7 +132,7 @@ function Ban({ details: { id, name }, done }: ActionsProps) {
   />`
 }
 
-/** Who gets points: a key with a quota of its own, or an account. */
+/** The receiver of points: a key with a quota of its own, or an account. */
 function getterOf({ account, test }: KeyDetails): string {
   return account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
 }
