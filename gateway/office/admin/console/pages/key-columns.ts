@@ -4,7 +4,6 @@ import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windows } from '../../../../front/http/page/windows.ts'
 import { accountLink, column, keyLink, numeric, time, type Column } from '../page-parts.ts'
 import type { KeyOnPage } from '../../../operations/keys/list.ts'
-import type { PickedKeys } from './many-keys.ts'
 
 /** The orders of a list, by the words above their columns. */
 const orders = {
@@ -66,29 +65,4 @@ function nearestLimit(standing: KeyOnPage['standing']): Child {
   const [nearest] = used.sort((a, b) => b.used / b.most - a.used / a.most)
   if (!nearest) return html`<span class="quiet">–</span>`
   return smallBar(nearest.present.toLowerCase(), nearest.used, nearest.most)
-}
-
-/** Boxes that pick keys, with one for all of a page above them. */
-export function pickColumn(
-  rows: readonly KeyOnPage[],
-  picked: PickedKeys,
-  pick: (keys: PickedKeys) => void,
-): Column<KeyOnPage> {
-  const box = (label: string, some: readonly KeyOnPage[]): Child => {
-    const isPicked = some.every(({ id }) => picked.has(id))
-    const change = (): void => {
-      const keys = new Map(picked)
-      for (const { id, name } of some)
-        if (isPicked) keys.delete(id)
-        else keys.set(id, name)
-      pick(keys)
-    }
-    return html`<input
-      type="checkbox"
-      aria-label=${label}
-      checked=${isPicked}
-      onChange=${change}
-    />`
-  }
-  return column(box('Select all on this page', rows), (row) => box(row.name, [row]))
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
-import { planField, typedIn } from '../controls.ts'
+import { typedIn } from '../controls.ts'
 import { useData, useMayAll } from '../data.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
@@ -10,9 +10,8 @@ import { usePlans } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
-import { keyColumns, pickColumn } from './key-columns.ts'
+import { keyColumns } from './key-columns.ts'
 import { MakeKey } from './make-key.ts'
-import { ManyKeys, type PickedKeys } from './many-keys.ts'
 
 const perPage = 50
 
@@ -32,21 +31,14 @@ export function Keys({ search, list }: Props) {
   const [chosen, setChosen] = useState({ state: '', plan: '', sort: '' })
   const plans = usePlans()
   const [after, setAfter] = useState<readonly string[]>([])
-  const [picked, setPicked] = useState<PickedKeys>(new Map())
-  const [result, setResult] = useState<Child>()
   const { sort, ...filters } = { ...chosen, search }
   const choose = (name: keyof typeof chosen, value: string): void => {
     setChosen({ ...chosen, [name]: value })
-    turnTo([])
+    setAfter([])
   }
   const path = `/admin/keys${query({ ...filters, sort, standing: 'true', limit: perPage, after: after.at(-1) })}`
   const today = useData<readonly PlanToday[]>('/admin/plans')
   const keys = useData<KeyPage>(path, sort === '' ? everyMs : sortedEveryMs)
-  const turnTo = (pages: readonly string[]): void => {
-    setAfter(pages)
-    setPicked(new Map())
-    setResult(undefined)
-  }
   const filter = (
     label: string,
     name: keyof typeof chosen,
@@ -75,18 +67,6 @@ export function Keys({ search, list }: Props) {
           </p>`
         }
       </div>
-      ${
-        picked.size > 0 &&
-        html`<${ManyKeys}
-          keys=${picked}
-          planField=${planField(plans)}
-          done=${(outcome: Child) => {
-            setResult(outcome)
-            keys.reload()
-          }}
-        />`
-      }
-      ${result}
     `,
     aged(keys, ({ keys: rows, next }) =>
       rows.length === 0
@@ -94,10 +74,7 @@ export function Keys({ search, list }: Props) {
         : html`
             ${table(
               captionOf(filters, today.data),
-              [
-                ...(mayAll ? [pickColumn(rows, picked, setPicked)] : []),
-                ...keyColumns({ sort, setSort: (value) => choose('sort', value) }),
-              ],
+              keyColumns({ sort, setSort: (value) => choose('sort', value) }),
               rows,
               ({ id }) => id,
             )}
@@ -105,14 +82,14 @@ export function Keys({ search, list }: Props) {
               <button
                 type="button"
                 disabled=${after.length === 0}
-                onClick=${() => turnTo(after.slice(0, -1))}
+                onClick=${() => setAfter(after.slice(0, -1))}
               >
                 Back
               </button>
               <button
                 type="button"
                 disabled=${next === null}
-                onClick=${() => turnTo([...after, next ?? ''])}
+                onClick=${() => setAfter([...after, next ?? ''])}
               >
                 Next ${count(perPage)}
               </button>
