@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parse } from 'yaml'
-import { calledBy } from '../gateway/office/cli/called.ts'
+import { calledBy } from '../gateway/office/cli/arguments.ts'
 import { inputOf } from '../gateway/office/cli/arguments.ts'
 import { givenFrom } from '../gateway/office/cli/given.ts'
 import { operations } from '../gateway/office/operations/all.ts'

@@ -9,8 +9,8 @@ import type { Key } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 import { PackedKeys } from './packed-keys.ts'
 import { FirstMistakes, RowMistakes } from './row-mistakes.ts'
-import { importColumns, rowsIn, type Row, type Text } from './rows.ts'
-import { requireSound, wrongLimit, type GivenSettings } from './settings.ts'
+import { rowsIn, type Row, type Text } from './rows.ts'
+import { requireSound, wrongLimit } from './settings.ts'
 import { hashOf, isOurs, isWellFormed } from './token.ts'
 
 /** The number of lines that are read in one go: the gateway serves requests in between. */
@@ -37,7 +37,7 @@ export async function importKeys(
 ): Promise<Imported> {
   const lineByHash = new LineByHash()
   const keys = new PackedKeys()
-  const mistakes = await eachRow(text, importColumns, (row) => {
+  const mistakes = await eachRow(text, (row) => {
     const hash = hashFrom(row.fields['token'] || undefined, row.fields['sha256'] || undefined)
     const key = importedKey(row, hash, plans, nowMs)
     const twin = lineByHash.get(hash)
@@ -76,15 +76,11 @@ async function withoutStored(all: PackedKeys, stored: ReadonlySet<string>): Prom
 }
 
 /** Takes each row of a text; resolves to the mistakes in rows and those that `take` throws. */
-export async function eachRow(
-  text: Text,
-  columns: readonly string[],
-  take: (row: Row) => void,
-): Promise<FirstMistakes> {
+async function eachRow(text: Text, take: (row: Row) => void): Promise<FirstMistakes> {
   const mistakes = new FirstMistakes()
   const wrong = (line: number, message: string): void => mistakes.add({ line, message })
   let count = 0
-  for (const row of rowsIn(text, columns, wrong)) {
+  for (const row of rowsIn(text, wrong)) {
     if (++count % rowsAtOnce === 0) await breathe()
     if (!row) continue
     try {
@@ -97,13 +93,17 @@ export async function eachRow(
   return mistakes
 }
 
-/** The settings that a row names. */
-export function settingsOf({ fields }: Row): GivenSettings {
+function importedKey(
+  { fields, line }: Row,
+  hash: string,
+  plans: ReadonlyMap<string, Plan>,
+  createdAtMs: number,
+): Omit<Key, 'id'> {
   const textOf = (name: string): string | undefined => fields[name] || undefined
   const expires = textOf('expires')
-  return {
-    name: textOf('name'),
-    plan: textOf('plan'),
+  const key = {
+    name: textOf('name') ?? `imported, line ${line}`,
+    plan: textOf('plan') ?? '',
     account: textOf('account'),
     test: testFrom(textOf('test')),
     limits: Object.fromEntries(limitSettings.map((name) => [name, limitOf(name, textOf(name))])),
@@ -112,22 +112,7 @@ export function settingsOf({ fields }: Row): GivenSettings {
     reference: textOf('reference'),
     scopes: textOf('scopes')?.split(/\s+/),
     origins: textOf('origins')?.split(/\s+/),
-  }
-}
-
-function importedKey(
-  row: Row,
-  hash: string,
-  plans: ReadonlyMap<string, Plan>,
-  now: number,
-): Omit<Key, 'id'> {
-  const settings = settingsOf(row)
-  const key = {
-    ...settings,
-    cap: undefined,
-    name: settings.name ?? `imported, line ${row.line}`,
-    plan: settings.plan ?? '',
-    createdAtMs: now,
+    createdAtMs,
     secrets: [{ hash }],
   }
   requireSound(key, plans)

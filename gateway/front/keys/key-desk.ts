@@ -1,11 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts'
-import { sortedBy } from '../../../shared/in-order.ts'
 import type { Noted } from '../records/audit.ts'
-import { firstNames, type Act } from '../records/audit-store.ts'
+import type { Act } from '../records/audit-store.ts'
 import type { KeyPage, PageQuery } from './store.ts'
 import type { QuotaStore } from '../limits/store.ts'
 import { ownLimits, quotaOf, type Key, type KeySettings, type StoredKey } from './key.ts'
-import { eachRow, importKeys, settingsOf, type Imported, type ImportOptions } from './import.ts'
+import { importKeys, type Imported, type ImportOptions } from './import.ts'
 import { KeyMistake } from './mistake.ts'
 import { requireAlive, requireFuture, requireOwn, touched } from './may-change.ts'
 import { moveBan } from './move-ban.ts'
@@ -17,16 +16,8 @@ import {
   type TokenHolder,
 } from './reference.ts'
 import { secretsAfterRotation } from './rotation.ts'
-import { RowMistakes } from './row-mistakes.ts'
-import { settingColumns, type Text } from './rows.ts'
-import {
-  changedCap,
-  changedKey,
-  filled,
-  requireSound,
-  type GivenSettings,
-  type KeyChanges,
-} from './settings.ts'
+import type { Text } from './rows.ts'
+import { changedCap, changedKey, requireSound, type KeyChanges } from './settings.ts'
 import { hashOf, newKeyId, newToken } from './token.ts'
 import { keyView } from './view.ts'
 
@@ -60,47 +51,18 @@ export class KeyDesk {
   }
 
   async create(settings: KeySettings): Promise<Issued> {
-    const issued = this.#issue(settings)
-    await this.#add([issued.key])
-    return issued
-  }
-
-  /**
-   * Makes a key of each row of a text, all or none. The given settings fill what a row leaves out. Throws `RowMistakes`
-   * with all mistakes.
-   */
-  async createFrom(text: Text, given: GivenSettings): Promise<readonly Issued[]> {
-    const issued: Issued[] = []
-    const mistakes = await eachRow(text, settingColumns, (row) => {
-      const { name, plan, ...others } = filled(settingsOf(row), given)
-      if (name === undefined || plan === undefined) {
-        throw new KeyMistake(`it has no ${name === undefined ? 'name' : 'plan'}`)
-      }
-      issued.push(this.#issue({ ...others, name, plan }))
-    })
-    if (mistakes.count > 0) throw new RowMistakes(mistakes, issued.length)
-    await this.#add(issued.map(({ key }) => key))
-    return issued
-  }
-
-  #issue(settings: KeySettings): Issued {
-    requireSound(settings, this.#options.plans)
-    requireFuture(settings.expiresAtMs, this.#options.clock())
+    const { store, plans, clock } = this.#options
+    const createdAtMs = clock()
+    requireSound(settings, plans)
+    requireFuture(settings.expiresAtMs, createdAtMs)
     const id = newKeyId()
     const token = newToken(id)
-    const createdAtMs = this.#options.clock()
     const cap = changedCap({}, settings, createdAtMs)
     const key = { ...settings, cap, id, createdAtMs, secrets: [{ hash: hashOf(token) }] }
-    return { key, token }
-  }
-
-  async #add(keys: readonly Key[]): Promise<void> {
-    const { clash } = await this.#options.store.add(await sortedBy(keys, ({ id }) => id))
+    const { clash } = await store.add([key])
     if (clash !== undefined) throw new Error('a new random id was taken; this cannot be')
-    const act = { id: newKeyId(), names: firstNames(keys) }
-    for (const [i, key] of keys.entries()) {
-      await this.#note('keys.create', null, key, { ...act, keys: i + 1 })
-    }
+    await this.#note('keys.create', null, key)
+    return { key, token }
   }
 
   /**

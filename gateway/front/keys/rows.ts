@@ -10,7 +10,7 @@ export type Text = Iterable<string>
 export type Row = Readonly<{ line: number; fields: Readonly<Record<string, string>> }>
 
 /** Takes a mistake in a line, whose row is left out then. */
-export type Wrong = (line: number, message: string) => void
+type Wrong = (line: number, message: string) => void
 
 /** The most characters of a line that comes in pieces. */
 const longestLine = 1_000_000
@@ -23,17 +23,13 @@ export const settingColumns = [
 ]
 
 /** The columns of an imported key. */
-export const importColumns = ['token', 'sha256', ...settingColumns]
+const importColumns = ['token', 'sha256', ...settingColumns]
 
 /**
  * The rows of a text: JSON lines if it begins like JSON, else CSV with a line of column names. A blank line is
  * `undefined`, so that who takes breath between lines sees them all. Without `wrong`, the first mistake is thrown.
  */
-export function* rowsIn(
-  text: Text,
-  columns: readonly string[] = importColumns,
-  wrong: Wrong = refuse,
-): Generator<Row | undefined> {
+export function* rowsIn(text: Text, wrong: Wrong = refuse): Generator<Row | undefined> {
   let names: readonly string[] | undefined
   let isJson = false
   let count = 0
@@ -47,11 +43,11 @@ export function* rowsIn(
     try {
       if (isHead) {
         names = csvFields(content)
-        requireColumns(names, columns)
+        requireColumns(names)
         continue
       }
       count++
-      const fields = names ? rowOf(names, csvFields(content)) : jsonFields(content, columns)
+      const fields = names ? rowOf(names, csvFields(content)) : jsonFields(content)
       yield { line, fields }
     } catch (error) {
       if (!(error instanceof KeyMistake)) throw error
@@ -104,19 +100,19 @@ function rowOf(names: readonly string[], values: readonly string[]): Row['fields
   throw new KeyMistake(`it has ${values.length} fields, but the first line names ${names.length}`)
 }
 
-function requireColumns(names: readonly string[], columns: readonly string[]): void {
-  const unknown = names.find((name) => !columns.includes(name))
+function requireColumns(names: readonly string[]): void {
+  const unknown = names.find((name) => !importColumns.includes(name))
   if (unknown === undefined) return
-  throw new KeyMistake(`there is no column "${unknown}"; there are ${columns.join(', ')}`)
+  throw new KeyMistake(`there is no column "${unknown}"; there are ${importColumns.join(', ')}`)
 }
 
 /** The object of a line of JSON; `undefined` if it isn't one. */
 const objectFrom: (text: string) => object | undefined = readerOf(Type.Object({}))
 
-function jsonFields(text: string, columns: readonly string[]): Row['fields'] {
+function jsonFields(text: string): Row['fields'] {
   const value = objectFrom(text)
   if (!value) throw new KeyMistake('this isn’t a valid JSON object')
-  requireColumns(Object.keys(value), columns)
+  requireColumns(Object.keys(value))
   return Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => {
       const isTest = name === 'test' && typeof member === 'boolean'

@@ -16,22 +16,10 @@ import { longWindows, requiredWindows, windows, type Window } from '../../../sha
 import type { Cap, Key, KeySettings } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
-/** The settings that somebody gave for a new key. */
-export type GivenSettings = {
-  readonly [Name in keyof KeySettings]?: KeySettings[Name] | undefined
-}
-
 /** The parts of a key that operators may change later. */
 export type KeyChanges = Partial<Omit<KeySettings, 'test'>>
 
 const longestText = 255
-
-/** Settings whose missing ones are those of others; of the limits, each by itself. */
-export function filled(settings: GivenSettings, others: GivenSettings): GivenSettings {
-  const named = Object.entries(settings).filter(([, value]) => value !== undefined)
-  const limits = mergedLimits(settings.limits, others.limits)
-  return { ...others, ...Object.fromEntries(named), limits }
-}
 
 /**
  * Throws a `KeyMistake` if a key can't have these settings; `plans` are those of the configuration. Without them any plan

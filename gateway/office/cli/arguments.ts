@@ -9,8 +9,35 @@ export type Input = Readonly<{
   values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 }>
 
+/** The command that some words call, and the words beside its name. */
+export type Called = Readonly<{ operation: Operation; rest: string[] }>
+
 type Token = ReturnType<typeof tokensOf>['tokens'][number]
 type OptionToken = Extract<Token, { kind: 'option' }>
+
+/** Finds the command of some words: its options may stand before, between and behind the words of its name. */
+export function calledBy(
+  words: readonly string[],
+  operations: readonly Operation[],
+): Called | undefined {
+  let called: Called | undefined
+  for (const operation of operations) {
+    if (operation.name.length < (called?.operation.name.length ?? 0)) continue
+    const rest = wordsBeside(operation, words)
+    if (rest) called = { operation, rest }
+  }
+  return called
+}
+
+/** The words beside those of a command's name; `undefined` if they name another one. */
+function wordsBeside(operation: Operation, words: readonly string[]): string[] | undefined {
+  const name = operation.name.split(' ')
+  const { args, tokens } = tokensOf(optionsOf(operation), words)
+  const positionals = tokens.filter(({ kind }) => kind === 'positional').slice(0, name.length)
+  const isNamed = name.every((word, i) => args[positionals[i]?.index ?? -1] === word)
+  if (!isNamed) return undefined
+  return args.filter((_, index) => positionals.every((token) => token.index !== index))
+}
 
 /** Reads the words after a command's name; throws a `WrongInput` if the command doesn't take them. */
 export function inputOf(operation: Operation, rest: string[]): Input {

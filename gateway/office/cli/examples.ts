@@ -4,7 +4,6 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'requests show': ['6d1f0c2ab34e5f67-2s', '6d1f0c2ab34e5f67-2s --json'],
   now: ['', '--range 15m --json'],
   'keys create': ['--plan free --name Acme', '--plan pro --name "Acme, CI" --month-from 15'],
-  'keys create --from': ['people.csv > tokens.csv', 'people.csv --plan free --expires 2030-12-31'],
   'keys list': ['--search acme', '--sort refusals --limit 20'],
   'keys show': ['Acme', 'k3yVb0TQnW8d --json'],
   'keys find': ['< token.txt', '--json < token.txt'],

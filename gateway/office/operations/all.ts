@@ -12,7 +12,6 @@ import { listGateways } from './gateways/list.ts'
 import { checkJwt } from './jwt/check.ts'
 import { listIssuers } from './jwt/list.ts'
 import { changeKey } from './keys/change.ts'
-import { createKeysFrom } from './keys/create-from.ts'
 import { createKey } from './keys/create.ts'
 import { findKey } from './keys/find.ts'
 import { importKeys } from './keys/import.ts'
@@ -54,7 +53,6 @@ export const operations: readonly Operation[] = [
   showRequest,
   now,
   createKey,
-  createKeysFrom,
   listKeys,
   showKey,
   findKey,

@@ -49,7 +49,7 @@ function namesText(names: readonly string[], count: number): string {
 }
 
 const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
-  'keys.create': ({ key, now, isOfMany }) => `created ${key}${isOfMany ? '' : ` (${whose(now)})`}`,
+  'keys.create': ({ key, now }) => `created ${key} (${whose(now)})`,
   'keys.import': ({ key, subject, now: { imported, names } }) => {
     const all = counted(imported, 'key')
     if (subject !== 'keys') return `imported ${key}, one of ${all}`

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { inputOf } from '../../../gateway/office/cli/arguments.ts'
-import { calledBy } from '../../../gateway/office/cli/called.ts'
+import { calledBy } from '../../../gateway/office/cli/arguments.ts'
 import { examplesOf } from '../../../gateway/office/cli/examples.ts'
 import { optionsOf } from '../../../gateway/office/cli/options.ts'
 import { givenFrom } from '../../../gateway/office/cli/given.ts'
