@@ -154,7 +154,6 @@ function recorderOf(app: FastifyInstance, { config, front, clock }: GuardOptions
       front.spreadBan(banned)
     },
     hash: config.hash,
-    byRoute: config.usageByRoute,
     clock,
     log: app.log,
   })

@@ -39,8 +39,7 @@ import { until } from '../support/until.ts'
 
 t.test('the admin address answers all that is documented, and nothing else', async (t) => {
   const admin = await start(t, {
-    more: `usage: { routes: true }
-plans:
+    more: `plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perSecond: 1, perMinute: 1, perHour: 1, perWeek: 1, perMonth: 1 } }
   pro: { perMinute: 300, perDay: 10000 }
   tiny: { perMinute: 1, perDay: 1 }

@@ -5,7 +5,6 @@ import { closeDueDays, ledgerLines, type LedgerStores } from '../../gateway/offi
 import { ledgerBys, type LedgerBy } from '../../gateway/office/ledger/lines.ts'
 import { noFigures, ownKey, packed, unpacked } from '../../gateway/office/ledger/rows.ts'
 import { ledgerDays } from '../../gateway/front/records/ledger-store.ts'
-import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { pointTallies } from '../../gateway/front/counts/use.ts'
 import { fleetOfOne } from '../../gateway/front/fleet/single-member.ts'
 import { newKey } from './keys.ts'
@@ -41,7 +40,7 @@ export function ledgerContract(
       (await exported(by)).map(({ id, points, requests, refused, plan, final }) =>
         [id.slice(11), points, requests, refused, plan, final ? 'final' : ''].join(' ').trimEnd(),
       )
-    /** The estimates of all lines that have any, by account, key, route and plan. */
+    /** The estimates of all lines that have any, by account, key and plan. */
     const estimates = () =>
       Promise.all(
         ledgerBys.map(async (by) => {
@@ -60,7 +59,6 @@ export function ledgerContract(
     ])
     const use = async (quota: string, cost: number) =>
       (await first.quota.decide(quota, { key: one, cost, limits: wide })).seen
-    const [reads, writes] = [routeTallies('/v1/pets/{id}'), routeTallies('/v1/*')]
     const tally = (key: string, what: string, count: number) => {
       return { day, key, what, count, lastMs: 0 }
     }
@@ -77,26 +75,13 @@ export function ledgerContract(
       by: 'g1',
       number: 1,
       lines: [
-        ...[
-          tally(one, 'admitted 2xx', 1),
-          tally(one, 'points more', 4),
-          tally(trial, 'admitted 2xx', 1),
-          tally(two, 'admitted 5xx', 1),
-        ],
-        ...[tally(two, 'points more', 4), tally(alone.id, 'refused expired', 7)],
-        ...[tally(two, pointTallies.estimated, 7), tally(two, writes.estimated, 7)],
-        // The two gateways of the account's keys, one of which was killed with what it had counted of a route.
-        ...[
-          tally(one, reads.admitted, 1),
-          tally(one, reads.more, 4),
-          tally(two, writes.admitted, 1),
-        ],
-        ...[
-          tally(two, writes.more, 5),
-          tally(two, writes.less, 1),
-          tally(trial, reads.admitted, 9),
-        ],
-        ...[tally(alone.id, reads.refused, 7), tally(two, 'route gone', 5)],
+        tally(one, 'admitted 2xx', 1),
+        tally(one, 'points more', 4),
+        tally(trial, 'admitted 2xx', 1),
+        tally(two, 'admitted 5xx', 1),
+        tally(two, 'points more', 4),
+        tally(alone.id, 'refused expired', 7),
+        tally(two, pointTallies.estimated, 7),
       ],
     })
     const counted = (what: string) => [
@@ -116,32 +101,13 @@ export function ledgerContract(
       'account:acme:rest 1 0 0 free,pro',
       ...counted('').slice(1),
     ])
-    const byRoute = (acme: number, what: string) => [
-      `account:acme:route:/v1/* 5 1 0 free,pro${what}`,
-      `account:acme:route:/v1/pets/{id} 5 1 0 free,pro${what}`,
-      ...(acme === 10 ? [] : [`account:acme:rest ${acme - 10} 0 0 free,pro${what}`]),
-      `key:${two}:rest 2 0 0 pro${what}`,
-      `key:${alone.id}:route:/v1/pets/{id} 0 0 7 free${what}`,
-      `key:${alone.id}:rest 3 0 0 free${what}`,
-    ]
-    t.strictSame(await shown('route'), byRoute(11, ''))
-    t.match(await exported('route'), [
-      { id: '2026-10-31:account:acme:route:/v1/*', account: 'acme', keys: [] },
-      ...[{}, {}, {}],
-      { account: null, keys: [alone.id] },
-    ])
     t.strictSame(await shown('plan'), [
       'plan:free 3 0 7 free',
       'plan:free,pro 11 2 0 free,pro',
       'plan:pro 2 0 0 pro',
     ])
 
-    const estimated = [
-      ['account:acme 7'],
-      [`account:acme:key:${two} 7`],
-      ['account:acme:route:/v1/* 7'],
-      ['plan:free,pro 7'],
-    ]
+    const estimated = [['account:acme 7'], [`account:acme:key:${two} 7`], ['plan:free,pro 7']]
     t.strictSame(await estimates(), estimated)
 
     at(midnight + 599_999)
@@ -154,13 +120,11 @@ export function ledgerContract(
     at(midnight + 600_000)
     const final = counted(' final').map((line) => line.replace('acme 11', 'acme 10'))
     t.strictSame(await shown(), final, 'ten minutes after its end it is final')
-    t.strictSame(await shown('route'), byRoute(10, ' final'), 'routes are kept')
     t.strictSame(await estimates(), estimated, 'estimates are kept')
-    const everything = async () => JSON.stringify([await exported(), await exported('route')])
+    const everything = async () => JSON.stringify([await exported(), await exported('key')])
     const bytes = await everything()
     await first.quota.adjust('account:acme', unanswered(1), { counters: seen })
-    const late = [tally(one, 'admitted 2xx', 50), tally(one, reads.admitted, 50)]
-    await first.tallies.add({ by: 'g1', number: 2, lines: late })
+    await first.tallies.add({ by: 'g1', number: 2, lines: [tally(one, 'admitted 2xx', 50)] })
     await first.quota.reset('account:acme')
     await second.ledger.close({ day, chunks: [] })
     t.equal(await everything(), bytes, 'and stays as it is, byte for byte')
@@ -216,22 +180,22 @@ export function ledgerContract(
       t.notOk(await first.ledger.isClosed(day + 5), 'too late')
     })
 
-    await t.test('a day without keys and routes is packed and read as it is', async (t) => {
+    await t.test('a day without keys is packed and read as it is', async (t) => {
       const figures = { ...noFigures(), requests: 1, points: 3 }
       const rows = [
-        { quota: 'account:old', plan: 'pro', ...figures, keys: [], routes: [] },
-        { quota: 'key:k', plan: 'free', ...figures, keys: ownKey('key:k', figures), routes: [] },
+        { quota: 'account:old', plan: 'pro', ...figures, keys: [] },
+        { quota: 'key:k', plan: 'free', ...figures, keys: ownKey('key:k', figures) },
       ]
       const [chunk = Buffer.alloc(0)] = await packed(rows)
       t.strictSame(await unpacked(chunk), rows)
       const past = day - 1
       await first.ledger.close({ day: past, chunks: [chunk] })
-      const lines = await exported('route', { fromDay: past, toDay: past })
+      const lines = await exported('key', { fromDay: past, toDay: past })
       t.strictSame(
         lines.map(({ id, points }) => [id, points]),
         [
           ['2026-10-30:account:old:rest', 3],
-          ['2026-10-30:key:k:rest', 3],
+          ['2026-10-30:key:k', 3],
         ],
       )
     })

@@ -63,14 +63,6 @@ export function tallyStoreContract(
     const keys = many.map(({ key }) => key)
     t.equal((await all(20_002, 20_002, keys)).length, many.length)
 
-    const ofRoute = tally({ day: 20_002, what: 'route admitted /v1/*' })
-    const both = { by: 'g3', number: 1, lines: [ofRoute, tally({ day: 20_002, key: 'k7' })] }
-    for (const store of [first, second]) await store.add(both)
-    t.strictSame(await gathered(second.ofRoutes(20_000, 20_005)), [ofRoute], 'routes lie apart')
-    t.strictSame(await all(20_002, 20_002, ['a']), [])
-    t.strictSame(await all(20_002, 20_002, ['k7']), [tally({ day: 20_002, key: 'k7', count: 3 })])
-    t.strictSame(await gathered(first.ofRoutes(20_003, 20_005)), [])
-
     const later = tally({ day: 20_002 + rememberedDays })
     for (let number = 3; number < 10; number++)
       await first.add({ by: 'g1', number, lines: [later] })

@@ -4,7 +4,6 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import type { KeySettings } from '../../gateway/front/keys/key.ts'
 import type { LedgerLine } from '../../gateway/office/ledger/lines.ts'
-import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { mostQuestions } from '../../gateway/office/thread/office-thread.ts'
 import { newKey } from '../contracts/keys.ts'
 import { startAdmin } from '../support/admin.ts'
@@ -18,7 +17,6 @@ import { until } from '../support/until.ts'
 const plans = `plans:
   free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } }
   pro: custom
-usage: { routes: true }
 deprecations: [ { operation: "GET /v1/old", since: 2026-01-01 } ]`
 
 /** A caller's requests, so that there is something to report. */
@@ -91,9 +89,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       const [told, expected] = [JSON.parse(text) as unknown, await runJson(...command)]
       t.strictSame(inOrder(told), inOrder(expected), command.join(' '))
     }
-    const ledger = await ask('GET', '/admin/ledger?by=route')
+    const ledger = await ask('GET', '/admin/ledger?by=key')
     t.match(json(ledger), [{ account: 'acme', points: 4 }, { points: 4 }], 'nothing is left over')
-    t.strictSame(json(ledger), await runJson('usage', 'export', '--by', 'route'))
+    t.strictSame(json(ledger), await runJson('usage', 'export', '--by', 'key'))
     const accept = { accept: 'text/csv' }
     const csv = await ask('POST', '/admin/plans/free/preview', lower, accept)
     t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
@@ -140,10 +138,10 @@ t.test('a long list comes in pieces, at the pace of its client', async (t) => {
   t.equal((await gateway.call('GET', '/v1/quota')).status, 401)
 })
 
-t.test('the ledger tells routes apart, and comes as CSV in pieces', async (t) => {
+t.test('the ledger tells keys apart, and comes as CSV in pieces', async (t) => {
   const { ask, gateway } = await startAdmin(t, {
     thread: {},
-    more: 'usage: { routes: true }\nportal: { path: /docs, openapi: config/openapi/animal-store.yaml }',
+    more: 'portal: { path: /docs, openapi: config/openapi/animal-store.yaml }',
     routes: `[ { path: /v1/*, upstream: animals }, { path: /v1/dear, upstream: animals, cost: 5 },
       { path: "/v1/pets/{id}", upstream: animals, methods: [ GET ], cost: 2 } ]`,
     upstream: await startUpstream(t, ({ url, socket }, response) => {
@@ -171,13 +169,7 @@ t.test('the ledger tells routes apart, and comes as CSV in pieces', async (t) =>
     )
   }
   t.strictSame(await ledger('account'), ['account:acme 6 11 1', 'key:ALONE 1 2 0'])
-  t.strictSame(await ledger('route'), [
-    'account:acme:route:/v1/* 2 1 0',
-    'account:acme:route:/v1/dear 1 5 1',
-    'account:acme:route:/v1/pets/{id} 2 4 0',
-    'account:acme:route:none 1 1 0',
-    'key:ALONE:route:/v1/pets/{id} 1 2 0',
-  ])
+  t.strictSame(await ledger('key'), [`account:acme:key:${acme.key.id} 6 11 1`, 'key:ALONE 1 2 0'])
   const usage = json(await ask('GET', '/admin/usage')) as unknown as { admitted: number }[]
   t.match(usage, [
     { admitted: 6, points: 11, refused: { rate_limit_exceeded: 1 } },
@@ -188,39 +180,23 @@ t.test('the ledger tells routes apart, and comes as CSV in pieces', async (t) =>
   t.match(own, { days: [{ admitted: 6, points: 11 }], account: { days: [{ admitted: 6 }] } })
   t.strictSame(json(await ask('GET', '/admin/deprecations')), [])
 
-  const many = Array.from({ length: 2_000 }, () => newKey())
+  const many = Array.from({ length: 2_000 }, () => newKey({ account: 'acme' }))
   await gateway.stores.keys.add(many)
   const day = Math.floor(Date.now() / 86_400_000)
-  const what = routeTallies('/v1/*').admitted
-  const tallies = many.flatMap(({ id: key }) =>
-    [what, 'admitted 2xx'].map((what) => ({ day, key, what, count: 3, lastMs: 0 })),
-  )
+  const tallies = many.map(({ id: key }) => {
+    return { day, key, what: 'admitted 2xx', count: 3, lastMs: 0 }
+  })
   await gateway.stores.tallies.add({ by: 'many', number: 1, lines: tallies })
-  const csv = await ask('GET', '/admin/ledger?by=route', undefined, { accept: 'text/csv' })
+  const csv = await ask('GET', '/admin/ledger?by=key', undefined, { accept: 'text/csv' })
   t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
   t.equal(csv.headers['content-length'], undefined, 'it is streamed')
   const rows = csv.text.split('\r\n')
   // The counters know nothing of what was only tallied: a rest below 0 makes the sum right.
-  t.equal(rows.length, 1 + 5 + 2 * many.length)
-  t.match(csv.text, /:rest",.*"-3","0","false"/)
+  t.equal(rows.length, 1 + 3 + many.length)
+  t.match(csv.text, /:rest",.*"-6000","0","false"/)
   const points = rows.slice(1).map((row) => Number(row.split('","')[6]))
   t.equal(
     points.reduce((sum, each) => sum + each, 0),
     13,
   )
-})
-
-t.test('without its setting, use isn’t counted by route, and a sentence says so', async (t) => {
-  const { ask, gateway } = await startAdmin(t)
-  const { headers } = await gateway.key()
-  await gateway.call('GET', '/v1/pets', undefined, headers)
-  const answer = await ask('GET', '/admin/ledger?by=route')
-  t.equal(answer.status, 400)
-  t.match(answer.text, /se is not counted by route; write .*usage: \{ routes: true \}/)
-  t.equal((await ask('GET', '/admin/ledger?by=key')).status, 200)
-  const day = Math.floor(Date.now() / 86_400_000)
-  const whats: string[] = []
-  for await (const { what } of gateway.stores.tallies.list(day, day)) whats.push(what)
-  for await (const { what } of gateway.stores.tallies.ofRoutes(day, day)) whats.push(what)
-  t.strictSame(whats, ['admitted 2xx'])
 })

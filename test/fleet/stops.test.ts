@@ -27,7 +27,6 @@ const routeOf = (i: number) => `
     bodyLimit: 512KiB`
 
 const terms = `plans: { free: { perMinute: 60, perDay: 1000, shadow: { perMinute: 2, perDay: 2 } } }
-usage: { routes: true }
 deprecations: [ { operation: "GET /r0/old", since: 2026-01-01 } ]`
 
 const yaml = { 'content-type': 'application/yaml' }
@@ -95,7 +94,7 @@ function asksOf(ask: Call, { ids, refused, next, file }: About): Asks {
       ask('POST', `/admin/quota/${other}/top-up`, { points: 1, id: `number-${++number}` }),
     'quota top-ups': () => ask('GET', `/admin/quota/${other}/top-ups`),
     'quota month': () => ask('POST', `/admin/quota/${other}/month`, { monthFrom: 15 }),
-    'usage export': () => ask('GET', '/admin/ledger?by=route&from=2020-01-01'),
+    'usage export': () => ask('GET', '/admin/ledger?by=key&from=2020-01-01'),
     usage: () => ask('GET', '/admin/usage?days=90'),
     'usage, a key': () => ask('GET', `/admin/usage/${other}?days=90`),
     audit: () => ask('GET', '/admin/audit?limit=10000&days=90'),

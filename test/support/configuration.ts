@@ -102,7 +102,7 @@ jwt:
     maxCallers: 7
     allow: [ 10.0.0.0/8 ]
 quota: { path: /me }
-usage: { path: /mine, routes: true }
+usage: { path: /mine }
 tickets: on
 portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
 headers: { ietf: true, near: [ 50 ] }

@@ -25,7 +25,7 @@ export function endedFor(
     record,
     route: route ?? {
       ...{ upstream: 'animals', config: 'c', isFree: false },
-      ...{ meter: new RouteMeter(), tallies: undefined },
+      meter: new RouteMeter(),
     },
     ...{ status, plan, caller, standing, atMs },
     refusedBy: refusal?.window,

@@ -6,7 +6,6 @@ import type { QuotaDay } from '../../gateway/front/counts/peak-store.ts'
 import type { Ask } from '../../gateway/front/limits/step.ts'
 import { dayMs, dayWindow, windowOf } from '../../shared/windows.ts'
 import { noLimits } from '../../gateway/front/limits/limits.ts'
-import { routeTallies } from '../../gateway/front/counts/route-tallies.ts'
 import { deprecatedCall } from '../../gateway/front/counts/deprecated-calls.ts'
 import { openToRead } from '../../gateway/front/stores/dump/open.ts'
 import { damaged } from '../../gateway/front/stores/dump/store.ts'
@@ -156,7 +155,6 @@ export async function filled(t: Test, settings: StoreSettings) {
     lines: [
       tally,
       { ...tally, day: today - 89, count: 1 },
-      { ...tally, what: routeTallies('/v1/*').admitted },
       { ...tally, what: deprecatedCall('GET /v1/pets/{petId}'), lastMs: now },
     ],
   })

@@ -204,8 +204,6 @@ export type Config = Readonly<{
   usagePath: string | undefined
   /** Whether callers get tickets for what can't send a header. */
   tickets: boolean
-  /** Whether the ledger tells the use of routes apart. */
-  usageByRoute: boolean
   portal: PortalSettings | undefined
   /** The draft of the IETF's `RateLimit` fields that are sent beside the `X-RateLimit` ones; `undefined` without them. */
   ietf: IetfDraft | undefined

@@ -56,8 +56,6 @@ export type LatestUse = Waits & { readonly caller: Caller; atMs: number }
 class CallerCounts implements DayCounts {
   /** The usage that was counted last. */
   latest: DayCount | undefined
-  /** Apart from the others, so that these aren't looked for among those of many routes. */
-  routes: DayCounts | undefined
   refusals: MinuteCount | undefined
   peak: DayUse | undefined
   use: LatestUse | undefined

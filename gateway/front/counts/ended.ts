@@ -4,7 +4,6 @@ import type { WindowName } from '../../../shared/windows.ts'
 import type { Standing } from '../limits/headers.ts'
 import type { RequestRecord } from '../request-record.ts'
 import type { RouteMeter } from './meters.ts'
-import type { RouteTallies } from './route-tallies.ts'
 
 /** Statuses from here on are failures, also those that a backend answers itself. */
 export const firstFailure = 500
@@ -17,8 +16,6 @@ export type CountedRoute = Readonly<{
   /** Whether its requests count as no usage. */
   isFree: boolean
   meter: RouteMeter
-  /** The names of its tallies, where use is tallied by route. */
-  tallies: RouteTallies | undefined
 }>
 
 /** A request whose answer has ended: made once, and read by everything that is counted of it. */

@@ -10,7 +10,6 @@ import { firstFailure, isUsed, type Ended, type Used } from './ended.ts'
 import type { Histogram } from './histogram.ts'
 import type { Counts } from './meters.ts'
 import type { RequestCounts } from './request-counts.ts'
-import type { RouteTallies } from './route-tallies.ts'
 import type { Tallies } from './tallies.ts'
 import { admittedTally, pointTallies, refusalLabels, refusedTally } from './use.ts'
 
@@ -33,7 +32,6 @@ export function countEnded(ended: Ended, counts: RequestCounts): void {
   const { decision } = ended.standing
 
   countUse(ended, tallies)
-  countRouteUse(ended, tallies)
   countNear(ended, meters.near)
   if (decision.included) countBeyond(ended, meters.beyond)
   counts.peaks.count(ended)
@@ -85,27 +83,12 @@ function countShadow(used: Used, shadows: Counts, tallies: Tallies): void {
 
 /** Tallies the use of a caller by outcome and status, and its points. */
 function countUse(used: Used, tallies: Tallies): void {
-  const { caller, record, status } = used
+  const { caller, record, standing, status } = used
   const counts = countsOf(caller)
-  if (isAdmitted(used)) {
+  if (!record.forbidden && standing.decision.verdict === 'admitted') {
     tallies.count(caller.id, counts, admittedTally(status))
-    countPoints(used, tallies, counts, pointTallies)
+    countPoints(used, tallies, counts)
   } else if (record.refusal) tallies.count(caller.id, counts, refusedTally(record.refusal))
-}
-
-/** Tallies the same by route, where the configuration wishes it, and for no test key. */
-function countRouteUse(used: Used, tallies: Tallies): void {
-  const { caller, record, route } = used
-  if (!route.tallies || caller.isTest) return
-  const routes = (countsOf(caller).routes ??= { latest: undefined })
-  if (isAdmitted(used)) {
-    tallies.count(caller.id, routes, route.tallies.admitted)
-    countPoints(used, tallies, routes, route.tallies)
-  } else if (record.refusal) tallies.count(caller.id, routes, route.tallies.refused)
-}
-
-function isAdmitted({ record, standing }: Used): boolean {
-  return !record.forbidden && standing.decision.verdict === 'admitted'
 }
 
 /**
@@ -116,15 +99,15 @@ function countPoints(
   { caller, record, standing }: Used,
   tallies: Tallies,
   counts: DayCounts,
-  { more, less, ...rare }: Pick<RouteTallies, keyof typeof pointTallies>,
 ): void {
+  const { more, less, estimated, beyond: above } = pointTallies
   const answered = record.route.answerCost && answeredCost(record)
   const { cost: estimate } = standing.decision
-  if (answered && estimate > 0) tallies.count(caller.id, counts, rare.estimated, false, estimate)
+  if (answered && estimate > 0) tallies.count(caller.id, counts, estimated, false, estimate)
   const cost = answered?.cost ?? estimate
   const isMetered = standing.decision.included !== undefined && !record.isGivenBack
   const beyond = isMetered ? beyondIn(standing.decision, cost) : 0
-  if (beyond > 0) tallies.count(caller.id, counts, rare.beyond, false, beyond)
+  if (beyond > 0) tallies.count(caller.id, counts, above, false, beyond)
   const points = (record.isGivenBack ? 0 : cost) - 1
   if (points === 0) return
   tallies.count(caller.id, counts, points > 0 ? more : less, false, Math.abs(points))

@@ -10,7 +10,6 @@ import type { CountedRoute, Ended } from './ended.ts'
 import { countEnded } from './folds.ts'
 import { noPlan, testPlan } from './meters.ts'
 import type { RequestCounts } from './request-counts.ts'
-import { routeTallies } from './route-tallies.ts'
 
 export type RecorderOptions = Readonly<{
   counts: RequestCounts
@@ -21,8 +20,6 @@ export type RecorderOptions = Readonly<{
   ) => void
   /** The hash of the configuration. */
   hash: string
-  /** Whether use is tallied by route as well. */
-  byRoute: boolean
   clock: Clock
   log: FastifyBaseLogger
 }>
@@ -31,7 +28,7 @@ export type RecorderOptions = Readonly<{
 export type Recorder = ReturnType<typeof recorder>
 
 export function recorder(options: RecorderOptions) {
-  const { counts, earnedBan, hash, byRoute, clock, log } = options
+  const { counts, earnedBan, hash, clock, log } = options
   const { meters, tallies } = counts
 
   return {
@@ -46,7 +43,6 @@ export function recorder(options: RecorderOptions) {
         config: hash,
         isFree,
         meter: meters.route(path),
-        tallies: byRoute && !isFree ? routeTallies(path) : undefined,
       }
       return (request: FastifyRequest, reply: FastifyReply): void => {
         const ended = endedOf(request, reply, route, clock)

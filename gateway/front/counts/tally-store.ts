@@ -23,54 +23,33 @@ export interface TallyStore extends CountStore<Tally> {
    * may be asked for every few seconds.
    */
   list(fromDay: number, toDay: number, keys?: readonly string[]): AsyncIterable<Tally>
-
-  /** The same of routes, of all keys. */
-  ofRoutes(fromDay: number, toDay: number): AsyncIterable<Tally>
 }
 
-/** What the things are called that routes are tallied by. */
-export const routePrefix = 'route '
-
-const space = { unitMs: dayMs, kept: rememberedDays, merge: ['sum', 'max'] } as const
-
-export const tallySpace: Space = { ...space, name: 'tallies', readBy: 'times' }
-
-/** Tallies of routes lie apart: there may be hundreds a key, and callers ask for the others. */
-export const routeSpace: Space = { ...space, name: 'routes', readBy: 'times' }
+export const tallySpace: Space = {
+  ...{ name: 'tallies', unitMs: dayMs, kept: rememberedDays },
+  ...{ merge: ['sum', 'max'], readBy: 'times' },
+}
 
 /** Tallies on a shelf of counts. */
 export function talliesOn(counts: Counts): TallyStore {
   return {
-    async add({ by, number, lines }) {
-      const ofRoutes = lines.filter(({ what }) => what.startsWith(routePrefix))
-      const others = lines.filter(({ what }) => !what.startsWith(routePrefix))
-      await counts.add(tallySpace, { by, number, lines: others.map((each) => lineOf(each, '')) })
-      await counts.add(routeSpace, {
-        ...{ by, number },
-        lines: ofRoutes.map((each) => lineOf(each, routePrefix)),
-      })
-    },
+    add: ({ by, number, lines }) =>
+      counts.add(tallySpace, { by, number, lines: lines.map(lineOf) }),
 
     async *list(fromDay, toDay, keys) {
-      if (keys) return yield* talliesIn(await counts.of(tallySpace, keys, fromDay, toDay), '')
-      for await (const lines of counts.list(tallySpace, fromDay, toDay)) yield* talliesIn(lines, '')
-    },
-
-    async *ofRoutes(fromDay, toDay) {
-      for await (const lines of counts.list(routeSpace, fromDay, toDay)) {
-        yield* talliesIn(lines, routePrefix)
-      }
+      if (keys) return yield* talliesIn(await counts.of(tallySpace, keys, fromDay, toDay))
+      for await (const lines of counts.list(tallySpace, fromDay, toDay)) yield* talliesIn(lines)
     },
   }
 }
 
-function lineOf({ day, key, what, count, lastMs }: Tally, prefix: string): CountLine {
-  return { key, part: what.slice(prefix.length), at: day, numbers: [count, lastMs] }
+function lineOf({ day, key, what, count, lastMs }: Tally): CountLine {
+  return { key, part: what, at: day, numbers: [count, lastMs] }
 }
 
-function talliesIn({ keys, parts, ats, numbers }: Lines, prefix: string): Tally[] {
+function talliesIn({ keys, parts, ats, numbers }: Lines): Tally[] {
   return keys.map((key, i) => {
     const [count = 0, lastMs = 0] = [numbers[2 * i], numbers[2 * i + 1]]
-    return { day: ats[i] ?? 0, key, what: prefix + (parts[i] ?? ''), count, lastMs }
+    return { day: ats[i] ?? 0, key, what: parts[i] ?? '', count, lastMs }
   })
 }

@@ -1,5 +1,5 @@
 import { peakSpace, peaksOn } from '../counts/peak-store.ts'
-import { routeSpace, talliesOn, tallySpace } from '../counts/tally-store.ts'
+import { talliesOn, tallySpace } from '../counts/tally-store.ts'
 import { timelineOn, timelineSpace } from '../counts/timeline-store.ts'
 import { questionsOn } from '../fleet/questions.ts'
 import { ledgerOn } from '../records/ledger-store.ts'
@@ -13,7 +13,7 @@ import type { Messages } from '../shelves/messages.ts'
 import { swapsOn } from '../swaps/store.ts'
 
 /** The spaces of counts of a gateway. */
-export const countSpaces: readonly Space[] = [tallySpace, routeSpace, peakSpace, timelineSpace]
+export const countSpaces: readonly Space[] = [tallySpace, peakSpace, timelineSpace]
 
 /** The lists of a gateway. */
 export const gatewayLists: readonly List[] = [auditList, loadedAuditList, noticeList]

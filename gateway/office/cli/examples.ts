@@ -28,7 +28,7 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'quota top-ups': ['Acme', 'k3yVb0TQnW8d --json'],
   'quota grant': ['Acme --day 5000 --note "runaway job"', 'Acme --month 50000 --by alice'],
   'quota month': ['Acme --from 15', 'k3yVb0TQnW8d --from 1 --by alice'],
-  'usage export': ['--month 2026-11 --csv', '--from 2026-11-20 --by route'],
+  'usage export': ['--month 2026-11 --csv', '--from 2026-11-20 --by plan'],
   usage: ['', 'Acme --days 7'],
   audit: ['--limit 20', '--key Acme --json'],
   'plans list': ['', '--json'],

@@ -58,7 +58,6 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     quotaPath: file.quota === 'off' ? undefined : file.quota.path,
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
     tickets: file.tickets === 'on',
-    usageByRoute: file.usage !== 'off' && file.usage.routes,
     portal: portal && portalFrom(portal, read),
     ietf: draftOf(file.headers.ietf),
     via: file.via === 'off' ? undefined : file.via,

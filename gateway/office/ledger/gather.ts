@@ -2,7 +2,6 @@ import { breathe } from '../../../shared/breathe.ts'
 import { entryOf } from '../../../shared/entry-of.ts'
 import { sortedBy } from '../../../shared/in-order.ts'
 import { quotaOf, type Key } from '../../front/keys/key.ts'
-import { routeTally } from '../../front/counts/route-tallies.ts'
 import { usageKind, type UsageKind } from '../../front/counts/usage.ts'
 import { isRareFigure } from '../../front/counts/use.ts'
 import type { QuotaPoints } from '../../front/limits/past-points.ts'
@@ -20,14 +19,9 @@ import {
 export type Sources = Pick<Stores, 'quota' | 'tallies' | 'keys'>
 
 /** The part of a row that keys tell. */
-type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string; routes: ByRoute | undefined }
+type OfKeys = { keys: KeyFigures[]; plan: string; unusedPlan: string }
 
 type PointsByQuota = Map<string, QuotaPoints>
-
-type ByRoute = Map<string, Figures>
-
-/** The use of a key, and of its routes where they are counted. */
-type KeyUse = { own: Figures | undefined; routes: ByRoute | undefined }
 
 /** Keys that are looked at in one turn of the loop. */
 const keysAtOnce = 1_000
@@ -63,9 +57,6 @@ function rowOf(
     plan: summed?.plan || summed?.unusedPlan || '',
     ...figures,
     keys: own.length > 0 ? own : keys,
-    routes: [...(summed?.routes ?? [])]
-      .map(([route, figures]) => ({ route, ...figures }))
-      .sort((a, b) => inOrder(a.route, b.route)),
   }
 }
 
@@ -78,19 +69,11 @@ async function pointsByQuota({ quota }: Sources, day: number): Promise<PointsByQ
 }
 
 /** The usage of keys as gateways have written it down. */
-async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, KeyUse>> {
-  const byKey = new Map<string, KeyUse>()
-  const useOf = (key: string): KeyUse =>
-    entryOf(byKey, key, () => ({ own: undefined, routes: undefined }))
+async function usageByKey({ tallies }: Sources, day: number): Promise<Map<string, Figures>> {
+  const byKey = new Map<string, Figures>()
   for await (const { key, what, count } of tallies.list(day, day)) {
     const kind = usageKind(what)
-    if (kind) addTo((useOf(key).own ??= noFigures()), kind, count)
-  }
-  for await (const { key, what, count } of tallies.ofRoutes(day, day)) {
-    const { path, kind } = routeTally(what) ?? {}
-    if (path === undefined || !kind) continue
-    const routes = (useOf(key).routes ??= new Map<string, Figures>())
-    addTo(entryOf(routes, path, noFigures), kind, count)
+    if (kind) addTo(entryOf(byKey, key, noFigures), kind, count)
   }
   return byKey
 }
@@ -104,7 +87,7 @@ function addTo(figures: Figures, kind: UsageKind, count: number): void {
 type Noting = Readonly<{
   day: number
   points: PointsByQuota
-  usage: ReadonlyMap<string, KeyUse>
+  usage: ReadonlyMap<string, Figures>
   byQuota: Map<string, OfKeys>
 }>
 
@@ -112,7 +95,7 @@ type Noting = Readonly<{
 function noteKey(key: Key, { points, usage, byQuota }: Noting): void {
   const [quota, own] = [quotaOf(key), `key:${key.id}`]
   if (key.test) return void points.delete(own)
-  const { own: figures, routes } = usage.get(key.id) ?? {}
+  const figures = usage.get(key.id)
   if (!figures && !points.has(quota) && !points.has(own)) return
   const { plan } = key
   if (quota !== own && points.has(own)) entry(byQuota, own).unusedPlan = plan
@@ -122,17 +105,10 @@ function noteKey(key: Key, { points, usage, byQuota }: Noting): void {
     summed.keys.push({ key: key.id, ...figures })
     summed.plan = withPlan(summed.plan, plan)
   } else summed.unusedPlan = withPlan(summed.unusedPlan, plan)
-  if (routes) addRoutes((summed.routes ??= new Map<string, Figures>()), routes)
-}
-
-function addRoutes(sums: ByRoute, routes: ByRoute): void {
-  for (const [path, figures] of routes) addFigures(entryOf(sums, path, noFigures), figures)
 }
 
 function entry(byQuota: Map<string, OfKeys>, quota: string): OfKeys {
-  return entryOf(byQuota, quota, () => {
-    return { keys: [], plan: '', unusedPlan: '', routes: undefined }
-  })
+  return entryOf(byQuota, quota, () => ({ keys: [], plan: '', unusedPlan: '' }))
 }
 
 /** A list of plans with one more. */

@@ -10,8 +10,8 @@ import {
   type LedgerRow,
 } from './rows.ts'
 
-/** The subject of a line: an account or a key without one, a key, a route of one of these, or a plan. */
-export const ledgerBys = ['account', 'key', 'route', 'plan'] as const
+/** The subject of a line: an account or a key without one, a key, or a plan. */
+export const ledgerBys = ['account', 'key', 'plan'] as const
 
 export type LedgerBy = (typeof ledgerBys)[number]
 
@@ -30,7 +30,7 @@ export type LedgerLine = Readonly<
   }
 >
 
-/** The lines of some rows of a day by account, key or route, in the order of the rows. */
+/** The lines of some rows of a day by account or key, in the order of the rows. */
 export function linesOf(
   rows: readonly LedgerRow[],
   by: Exclude<LedgerBy, 'plan'>,
@@ -39,7 +39,6 @@ export function linesOf(
 ): LedgerLine[] {
   return rows.flatMap((row) => {
     const line = lineOf(row, day, final)
-    if (by === 'route') return linesOfRoutes(row, line)
     return by === 'account' || line.account === null ? [line] : linesOfKeys(row, line)
   })
 }
@@ -57,28 +56,15 @@ function lineOf(row: LedgerRow, day: number, final: boolean): LedgerLine {
   }
 }
 
+/** Lines of the keys of an account, and one of the rest of its figures, which no gateway has lived to write down. */
 function linesOfKeys({ keys }: LedgerRow, line: LedgerLine): LedgerLine[] {
+  const rest = figuresOf(line)
   const lines = keys.map((of) => {
+    for (const name of figureNames) rest[name] -= of[name]
     return { ...line, id: `${line.id}:key:${of.key}`, keys: [of.key], ...figuresOf(of) }
   })
-  return withRest(lines, line)
-}
-
-/** The routes of an account, or of a key without one. Nobody has counted which keys of an account used a route. */
-function linesOfRoutes({ routes }: LedgerRow, line: LedgerLine): LedgerLine[] {
-  const keys = line.account === null ? line.keys : []
-  const lines = routes.map((of) => {
-    return { ...line, id: `${line.id}:route:${of.route}`, keys, ...figuresOf(of) }
-  })
-  return withRest(lines, line)
-}
-
-/** Parts of a line, and the rest of its figures, which no gateway has lived to write down. */
-function withRest(parts: readonly LedgerLine[], line: LedgerLine): LedgerLine[] {
-  const rest = figuresOf(line)
-  for (const part of parts) for (const name of figureNames) rest[name] -= part[name]
-  if (figureNames.every((name) => rest[name] === 0)) return [...parts]
-  return [...parts, { ...line, id: `${line.id}:rest`, keys: [], ...rest }]
+  if (figureNames.every((name) => rest[name] === 0)) return lines
+  return [...lines, { ...line, id: `${line.id}:rest`, keys: [], ...rest }]
 }
 
 /** Sums of a day by plan. */

@@ -24,9 +24,6 @@ export function addFigures(sum: Figures, more: Readonly<Figures>): void {
 /** The figures of a key in an account, by the usage that gateways have written down. */
 export type KeyFigures = Readonly<Figures & { key: string }>
 
-/** The figures of a route, by the usage that gateways have written down. */
-export type RouteFigures = Readonly<Figures & { route: string }>
-
 /** A quota on one day. Its points, and those of them that are beyond, are those that its counters have, the others what gateways have written down. */
 export type LedgerRow = Readonly<
   Figures & {
@@ -35,8 +32,6 @@ export type LedgerRow = Readonly<
     plan: string
     /** Its keys that were used, by their ids. */
     keys: readonly KeyFigures[]
-    /** Its routes, in the order of their paths, as far as they were counted. */
-    routes: readonly RouteFigures[]
   }
 >
 
@@ -50,16 +45,11 @@ const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)]
 /** The members of rows, each by itself: alike values side by side take half the space that rows take. */
 type Columns<Row> = { readonly [Name in keyof Row]?: readonly Row[Name][] }
 
-/** A row with the numbers of its keys and routes, which are in columns of their own. A key's own quota has none. */
-const noRow = { quota: '', plan: '', ...noFigures(), keys: 0, routes: 0 }
+/** A row with the number of its keys, which are in columns of their own. A key's own quota has none. */
+const noRow = { quota: '', plan: '', ...noFigures(), keys: 0 }
 const noKey: KeyFigures = { key: '', ...noFigures() }
-const noRoute: RouteFigures = { route: '', ...noFigures() }
 
-type Chunk = Readonly<{
-  rows: Columns<typeof noRow>
-  keys: Columns<KeyFigures>
-  routes: Columns<RouteFigures>
-}>
+type Chunk = Readonly<{ rows: Columns<typeof noRow>; keys: Columns<KeyFigures> }>
 
 /** Rows in chunks for a store. */
 export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
@@ -67,16 +57,10 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
   for (let start = 0; start < rows.length; start += rowsPerChunk) {
     const some = rows.slice(start, start + rowsPerChunk)
     const keysOf = ({ quota, keys }: LedgerRow) => (quota.startsWith(keyPrefix) ? [] : keys)
-    const counted = some.map((row) => {
-      return { ...row, keys: keysOf(row).length, routes: row.routes.length }
-    })
+    const counted = some.map((row) => ({ ...row, keys: keysOf(row).length }))
     const chunk: Chunk = {
       rows: columnsOf(counted, noRow),
       keys: columnsOf(some.flatMap(keysOf), noKey),
-      routes: columnsOf(
-        some.flatMap(({ routes }) => routes),
-        noRoute,
-      ),
     }
     chunks.push(await deflate(JSON.stringify(chunk), { level: 9 }))
   }
@@ -86,12 +70,11 @@ export async function packed(rows: readonly LedgerRow[]): Promise<Buffer[]> {
 /** The rows of a chunk. */
 export async function unpacked(chunk: Buffer): Promise<LedgerRow[]> {
   const columns = JSON.parse((await inflate(chunk)).toString()) as Chunk
-  const [keys, routes] = [rowsOf(columns.keys, noKey), rowsOf(columns.routes, noRoute)]
-  let [key, route] = [0, 0]
+  const keys = rowsOf(columns.keys, noKey)
+  let key = 0
   return rowsOf(columns.rows, noRow).map((row) => {
     const own = ownKey(row.quota, figuresOf(row))
-    const ofKeys = own.length > 0 ? own : keys.slice(key, (key += row.keys))
-    return { ...row, keys: ofKeys, routes: routes.slice(route, (route += row.routes)) }
+    return { ...row, keys: own.length > 0 ? own : keys.slice(key, (key += row.keys)) }
   })
 }
 

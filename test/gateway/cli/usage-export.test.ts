@@ -88,6 +88,6 @@ t.test('usage export has lines of one key or account alone, with names', async (
   t.match((await run(...whole)).out, /\n\S+ +account:acme +pro .*\n.*\n\S+ +key:\w+ +Al, one +pro /)
   t.match(await run(...whole, '--key', 'nobody'), { code: 1, out: /no key with the id or name/ })
   t.match(await run(...whole, '--key', 'Ann', '--by', 'plan'), {
-    ...{ code: 2, out: 'tollgate: of a key, lines are by key or by route: leave out --by plan\n' },
+    ...{ code: 2, out: 'tollgate: of a key, lines are by key: leave out --by plan\n' },
   })
 })

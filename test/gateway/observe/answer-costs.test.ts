@@ -72,7 +72,7 @@ t.test('explain and spans have the estimate and the cost of an answer that tells
 t.test('usage and ledger have the sum of the estimates beside what was told', async (t) => {
   const { gateway, ask, file } = await startAdmin(t, {
     upstream: await startTelling(t),
-    more: 'plans: { free: { perMinute: 6000, perDay: 60000 } }\nusage: { routes: true }',
+    more: 'plans: { free: { perMinute: 6000, perDay: 60000 } }',
     routes,
   })
   const { headers, key } = await gateway.key({ plan: 'free', account: 'acme' })
@@ -103,12 +103,11 @@ t.test('usage and ledger have the sum of the estimates beside what was told', as
   const [acme, other] = (await lines('account')) as unknown as LedgerLine[]
   t.match(acme, figures)
   t.notOk('estimated' in (other ?? {}), 'a line without any is as it was')
-  for (const by of ['account', 'key', 'route', 'plan']) {
+  for (const by of ['account', 'key', 'plan']) {
     const all = (await lines(by)) as unknown as (LedgerLine & { included: number })[]
     for (const { id, points, included, beyond } of all)
       t.strictSame([included, beyond], [points, 0], `${id}: all is included`)
   }
-  t.match(await lines('route'), [{ id: /route:\/v1\/\*$/, ...figures }, { points: 3 }])
   t.match(await lines('plan'), [{ points: 550, estimated: 40 }])
   const run = async (...words: string[]) => (await runCommand([...words, '--config', file], {})).out
   t.match(await run('usage'), /POINTS +ESTIMATED +REFUSED[^]* 547 +40 +0 /)

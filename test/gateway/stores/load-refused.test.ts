@@ -191,7 +191,7 @@ t.test('a copy that can’t be meant is refused with a sentence', async (t) => {
   t.match(await copied('--to', other), { keys: 6, dryRun: false })
   t.match(await run('--to', other), {
     code: 1,
-    out: /isn't empty: it has quotas, tallies, routes, peaks, ledger, keys \(.* …\)\. Nothing was written\. .*keys import/,
+    out: /isn't empty: it has quotas, tallies, peaks, ledger, keys \(.* …\)\. Nothing was written\. .*keys import/,
   })
   t.match(await run('--to', other, '--into-non-empty'), { code: 2, out: /into-non-empty/ })
 })
@@ -228,8 +228,8 @@ t.test('a dump that isn’t whole and sound is refused with its line', async (t)
     [rest, /^line 1 .*begins with/],
     [['{"tollgate":"dump"}'], /^line 1 .*begins with/],
     [
-      [head.replace('"format":4', '"format":2'), ...rest],
-      /^line 1 .*format 2, .* knows format 4 a/,
+      [head.replace('"format":5', '"format":2'), ...rest],
+      /^line 1 .*format 2, .* knows format 5 a/,
     ],
     [lines.slice(0, -1), /^line \d+ .*end is missing/],
     [[head], /^line 2 .*end is missing/],
@@ -277,7 +277,7 @@ t.test('a dump that isn’t whole and sound is refused with its line', async (t)
 t.test('a line of any length takes no more memory than the longest good one', async (t) => {
   const file = join(folderOf(t), 'long.dump')
   const written = createWriteStream(file)
-  written.write('{"tollgate":"dump","format":4,"atMs":1}\n{"shelf":"keys","key":"')
+  written.write('{"tollgate":"dump","format":5,"atMs":1}\n{"shelf":"keys","key":"')
   const piece = 'x'.repeat(2 ** 20)
   for (let i = 0; i < 200; i++) {
     if (!written.write(piece)) await once(written, 'drain')

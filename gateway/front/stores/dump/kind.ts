@@ -21,8 +21,7 @@ export interface Kind<Name extends Shelf = Shelf, Item = unknown> {
   put(store: WrittenStore, items: readonly Item[], batch: Numbering): Promise<void>
 }
 
-export type KindName =
-  'quotas' | 'tallies' | 'routes' | 'peaks' | 'uses' | 'audit' | 'ledger' | 'keys'
+export type KindName = 'quotas' | 'tallies' | 'peaks' | 'uses' | 'audit' | 'ledger' | 'keys'
 
 /** The name of the kind that a row says to be of. */
 export function kindNameOf(row: Row): string {

@@ -6,7 +6,7 @@ import { ledgerDays, type ClosedDay } from '../../records/ledger-store.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { hashOfState, stateOfHash } from '../redis/quota-hash.ts'
 import { peakSpace } from '../../counts/peak-store.ts'
-import { routeSpace, tallySpace } from '../../counts/tally-store.ts'
+import { tallySpace } from '../../counts/tally-store.ts'
 import { countsOf, lastUses } from './counts.ts'
 import { entriesOf, type Kind } from './kind.ts'
 import type { NamedQuota } from './store.ts'
@@ -144,7 +144,6 @@ const keys: Kind<'keys', string> = {
 export const kinds = [
   quotas,
   countsOf('tallies', tallySpace),
-  countsOf('routes', routeSpace),
   countsOf('peaks', peakSpace),
   ...[lastUses, audit, ledger, keys],
 ] as readonly Kind[]

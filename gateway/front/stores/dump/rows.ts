@@ -1,7 +1,7 @@
 import { Type, type Static } from '../../../../shared/schema.ts'
 
 /** The layout of dumps: a changed one takes the next number. */
-export const format = 4
+export const format = 5
 
 const natural = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const text = Type.String()

@@ -5,7 +5,7 @@ import type { Connection } from './connect.ts'
 import { keyNames } from './key-names.ts'
 
 /** The layout of what is in Redis: a changed one takes the next number. */
-export const format = 12
+export const format = 13
 
 /** Commands that ioredis sends by itself for a connection, and those that read a server's state. */
 const ofConnections = new Set(['auth', 'client', 'cluster', 'hello', 'info', 'readonly', 'select'])

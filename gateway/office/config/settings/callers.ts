@@ -1,7 +1,7 @@
 import { ietfDrafts } from '../../../front/limits/headers.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, orOff, required, section } from './setting.ts'
-import { count, headerName, onOrOff, spelled, text, whole, yesOrNo } from './values.ts'
+import { count, headerName, onOrOff, spelled, text, whole } from './values.ts'
 
 const origin = spelled(
   '^(?:\\*|https?://[^/?#@\\s]+)$',
@@ -43,11 +43,6 @@ export const usage = orOff(
       ownPath,
       'The path at which callers read their usage by day; asking is free.',
       '/v1/usage',
-    ),
-    routes: optional(
-      yesOrNo,
-      'Whether gateways count the use of each key by route as well, for tollgate usage export --by route.',
-      false,
     ),
   }),
 )

@@ -33,8 +33,7 @@ export const exportUsage = operation({
   details:
     'A line for each account, and for each key without one, on each day (UTC) that used it, with an id under which it is ' +
     'imported once. A day is final ten minutes after its end, and kept for 400 days. By key, an account has a line for ' +
-    'each of its keys; by route, it has one for each route that it used, if usage.routes is true; by plan, a line is the ' +
-    'sum of a plan. Of a KEY, lines are by key, or by route.',
+    'each of its keys; by plan, a line is the sum of a plan. Of a KEY, lines are by key.',
   parameters: {
     from: valueOf(day, 'DAY', 'the first day; by default the last one'),
     to: valueOf(day, 'DAY', 'the last day; by default today'),
@@ -45,11 +44,10 @@ export const exportUsage = operation({
   },
   role: 'read',
   takesLong: () => true,
-  run: async ({ config, stores, desks, flush }, { by: asked, key, account, ...given }) => {
+  run: async ({ stores, desks, flush }, { by: asked, key, account, ...given }) => {
     const { from, to } = daysOf(given)
     const by = key !== undefined && asked === 'account' ? 'key' : asked
     if (key !== undefined && by === 'plan') throw new WrongInput(noPlan)
-    if (by === 'route' && !config.usageByRoute) throw uncounted()
     await flush()
     // With zlib, which no other command needs.
     const { ledgerLines } = await import('../../ledger/ledger.ts')
@@ -71,7 +69,7 @@ export const exportUsage = operation({
   text: table,
 })
 
-const noPlan = 'of a key, lines are by key or by route: leave out --by plan'
+const noPlan = 'of a key, lines are by key: leave out --by plan'
 
 /** Lines whose names are read at a time. */
 const linesAtOnce = 500
@@ -124,12 +122,6 @@ function dayFrom(text: string): number | undefined {
 
 function lastDayOfMonth(first: number): number {
   return nextNumber(windowOf('month'), first) - 1
-}
-
-function uncounted(): WrongInput {
-  const sentence =
-    'use is not counted by route; write "usage: { routes: true }" into the configuration, and it is from then on'
-  return new WrongInput(sentence)
 }
 
 const columns = [

@@ -6,7 +6,6 @@ const words = {
   keys: 'keys',
   quotas: 'quotas: counters, bans, grants and past days',
   tallies: 'days of keys with usage',
-  routes: 'days of keys with usage by route',
   peaks: 'quotas with their highest use by day',
   uses: 'keys with the time of their last use',
   ledger: 'closed days of the ledger',
