@@ -1,11 +1,21 @@
-import { isAlias, isMap, isScalar, isSeq, visit, type Document, type Node } from 'yaml'
+import { applyPatch } from 'diff/lib/patch/apply.js'
+import { structuredPatch } from 'diff/lib/patch/create.js'
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  visit,
+  type Document,
+  type Node,
+} from 'yaml'
 import { withCommas } from '../../../../shared/commas.ts'
 import { WrongInput } from '../../wrong-input.ts'
 import { nameOf } from '../check.ts'
 import type { Path } from '../mistake.ts'
 import { baredText, guardedText } from '../variables.ts'
 import { isDeeper, mostLevels, yamlDocument } from '../yaml-document.ts'
-import { insertion, removal, replacement, type Splice, type Spot } from './splice.ts'
 
 /** New values of settings by their places, such as `plans.free.perHour`; `null` takes a setting away. */
 export type Settings = Readonly<Record<string, unknown>>
@@ -17,8 +27,8 @@ const mostSettings = 20
 const mostSteps = 20
 
 /**
- * A file's text with other settings. Every other byte stays: comments, order, quotes, blank lines and `${NAME}`. Throws
- * an `WrongInput` where that can't be done; the text itself must be valid YAML.
+ * A file's text, which must be valid YAML, with other settings. Every other line stays, with comments, order, quotes and
+ * `${NAME}`. A file in which that can't be is written anew by the library, which keeps all but spaces and blank lines.
  */
 export function editedText(text: string, settings: Settings): string {
   const count = Object.keys(settings).length
@@ -35,6 +45,16 @@ export function editedText(text: string, settings: Settings): string {
 /** A text and its document, whose values keep `${NAME}`. */
 type Written = Readonly<{ text: string; document: Document.Parsed }>
 
+/** The end of a place in a file, as far as it is written. */
+type Spot = Readonly<{
+  node: Node | null
+  path: Path
+  /** The path as the library takes it: a name may be a number in YAML. */
+  keys: readonly unknown[]
+  /** The steps that aren't written. */
+  missing: Path
+}>
+
 function withSetting(written: Written, setting: string, value: unknown): Written {
   const { text, document } = written
   if (isDeeper(value, mostLevels)) {
@@ -44,27 +64,76 @@ function withSetting(written: Written, setting: string, value: unknown): Written
   if (value === null && spot.missing.length > 0) {
     throw new WrongInput(`${setting} isn't written in the file`)
   }
-  const before = valuesOf(document)
-  const path = [...spot.path, ...spot.missing]
-  const after = JSON.stringify(withValue(JSON.parse(before), path, value))
+  requireBare(spot, text)
+  const [values, lines] = [valuesOf(document), wholeText(document, text)]
+  change(document, spot, value)
+  const [after, whole] = [valuesOf(document), wholeText(document, text)]
   // Another spelling of the same value, such as a quoted one, stays.
-  if (before === after) return written
-  const { start, end, source } = spliceFor(spot, text, value)
-  const edited = read(text.slice(0, start) + source + text.slice(end))
-  if (edited.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
-  throw new WrongInput(
-    `${setting} can't be changed without touching anything else in the file: change it by hand`,
+  if (values === after) return read(text)
+  const patch = structuredPatch('', '', lines, whole, '', '', { context: 1 })
+  if (value === null) patch.hunks.forEach(keepComments)
+  const patched = applyPatch(text, patch, {
+    compareLine: (_number, line, _operation, other) => spaceless(line) === spaceless(other),
+    fuzzFactor: 1,
+  })
+  const anew = text.includes('\r\n') ? whole.replaceAll('\n', '\r\n') : whole
+  for (const source of [patched, value !== null && anew]) {
+    const edited = source === false ? undefined : read(source)
+    if (edited?.document.errors.length === 0 && valuesOf(edited.document) === after) return edited
+  }
+  throw new WrongInput(`${setting} can't be changed alone: change it by hand`)
+}
+
+/** The library takes the comments above a setting away with it. They may be about the next one, or show another value. */
+function keepComments(hunk: { lines: string[] }): void {
+  hunk.lines = hunk.lines.map((line) => line.replace(/^-(?=\s*(?:#|$))/, ' '))
+}
+
+function change(document: Document.Parsed, { keys, missing, node }: Spot, value: unknown): void {
+  if (value === null) return void document.deleteIn(keys)
+  const [step] = missing
+  if (step === undefined || isNothing(node)) {
+    const inner = nested(missing, value)
+    // A value in place of another keeps its quotes; what was said beside it stays beside what comes instead.
+    if (isScalar(node) && typeof inner !== 'object') return document.setIn(keys, inner)
+    return document.setIn(
+      keys,
+      Object.assign(document.createNode(inner), { comment: node?.comment }),
+    )
+  }
+  document.setIn([...keys, step], document.createNode(nested(missing.slice(1), value)))
+}
+
+/** A document as the library writes it, with as many spaces as the text has before what is inside. */
+function wholeText(document: Document, text: string): string {
+  const indent = /^( +)[^\s#]/m.exec(text)?.[1]?.length ?? 2
+  return baredText(
+    document.toString({
+      indent,
+      indentSeq: !/^( *)\S.*:\s*\n\1- /m.test(text),
+      lineWidth: 0,
+      singleQuote: true,
+    }),
   )
 }
 
-function spliceFor(spot: Spot, text: string, value: unknown): Splice {
-  const name = nameOf(spot.path)
-  if (value === null) return removal(spot, text, name)
-  const [step, ...inner] = spot.missing
-  if (step === undefined || isNothing(spot.node)) {
-    return replacement(spot, text, nested(spot.missing, value), name)
-  }
-  return insertion(spot, text, step, nested(inner, value))
+function spaceless(line: string | undefined): string | undefined {
+  // A patch may look behind the last line.
+  return line?.replace(/\s/g, '')
+}
+
+/** Throws if comments, variables or anchors would be lost with what is written at a spot. */
+function requireBare({ node, path, missing }: Spot, text: string): void {
+  if (missing.length > 0 || !isCollection(node)) return
+  const source = text.slice(...(node.range ?? [0, 0]))
+  const what = source.includes('${')
+    ? 'values from the environment (${…})'
+    : Boolean(node.commentBefore) || /(?:^|\s)#/.test(source)
+      ? 'comments inside'
+      : /(?:^|[\s[{,:])[&*]\w/.test(source)
+        ? 'anchors or aliases inside'
+        : undefined
+  if (what !== undefined) throw new WrongInput(`${nameOf(path)} has ${what}: change it by hand`)
 }
 
 /** A value inside of the sections and lists that lead to it. */
@@ -85,23 +154,6 @@ function valuesOf(document: Document): string {
   return baredText(JSON.stringify(document.toJS()) ?? 'null')
 }
 
-/** A copy of plain values with another one at a path. */
-function withValue(values: unknown, path: Path, value: unknown): unknown {
-  const [step, ...rest] = path
-  if (step === undefined) return value
-  if (Array.isArray(values) && typeof step === 'number') {
-    if (rest.length === 0 && value === null) return values.filter((_, i) => i !== step)
-    const all: unknown[] = [...(values as unknown[])]
-    all[step] = withValue(all[step], rest, value)
-    return all
-  }
-  if (typeof step === 'number') return [withValue(undefined, rest, value)]
-  const members = new Map(Object.entries(values ?? {}))
-  if (rest.length === 0 && value === null) members.delete(step)
-  else members.set(step, withValue(members.get(step), rest, value))
-  return Object.fromEntries(members)
-}
-
 /** Follows a place through the file, as far as it is written. */
 function spotOf(document: Document.Parsed, text: string, setting: string): Spot {
   if (!/^[^.[\]\s][^.[\]]*(?:\.[^.[\]]+|\[\d{1,6}\])*$/.test(setting)) {
@@ -117,19 +169,19 @@ function spotOf(document: Document.Parsed, text: string, setting: string): Spot 
       `${place} has ${withCommas(rest.length)} levels; a place has at most ${mostSteps}`,
     )
   }
-  let spot: Spot = { node: document.contents, missing: [], path: [], parent: null, index: -1 }
+  let spot: Spot = { node: document.contents, missing: [], path: [], keys: [] }
   for (;;) {
     requireOwn(spot, used, text)
     const [index, taken] = inside(spot.node, rest)
     if (index < 0 || rest.length === 0) return { ...spot, missing: missingAt(spot, rest, text) }
-    const parent = spot.node
-    const item: unknown = isMap(parent)
-      ? parent.items[index]?.value
-      : isSeq(parent)
-        ? parent.items[index]
-        : null
-    const step = isMap(parent) ? rest.slice(0, taken).join('.') : (rest[0] ?? 0)
-    spot = { node: item as Node | null, missing: [], path: [...spot.path, step], parent, index }
+    const pair = isMap<Node, Node | null>(spot.node) ? spot.node.items[index] : undefined
+    const item = pair ? pair.value : isSeq<Node>(spot.node) ? spot.node.items[index] : null
+    spot = {
+      node: item ?? null,
+      missing: [],
+      path: [...spot.path, pair ? rest.slice(0, taken).join('.') : index],
+      keys: [...spot.keys, pair ? pair.key : index],
+    }
     rest = rest.slice(taken)
   }
 }
