@@ -119,10 +119,9 @@ function requireOnce(tokens: readonly OptionToken[], options: Options): void {
 function requireArguments(operation: Operation, args: readonly string[]): void {
   const all = argumentsOf(operation)
   const { parameters, name } = operation
-  const missing = all.slice(args.length).filter(({ isRequired }) => isRequired)
-  if (missing.length > 0) {
-    const words = missing.map(({ word, help }) => `${word} (${help})`).join(' and ')
-    throw new WrongInput(`"${name}" needs ${words}`)
+  const missing = all[args.length]
+  if (missing?.isRequired) {
+    throw new WrongInput(`"${name}" needs ${missing.word} (${missing.help})`)
   }
   if (args.length <= all.length) return
   // The word may be the secret.

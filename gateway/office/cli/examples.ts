@@ -54,10 +54,6 @@ const wordsBehind: Readonly<Record<string, readonly [string, string]>> = {
   'config check': ['new.yaml', 'new.yaml --unset ok --json'],
   'config show': ['', 'new.yaml --json'],
   'config diff': ['new.yaml', 'new.yaml --against gateway.yaml'],
-  'config set': [
-    'plans.free.perMonth 9000 --diff',
-    'plans.free.perMonth 9000 gateway.yaml > new.yaml',
-  ],
   'config running': ['', '--json'],
   'config reload': ['', '--json'],
   'config edit': [

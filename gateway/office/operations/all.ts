@@ -6,7 +6,6 @@ import { configFileText } from './config/file.ts'
 import { reloadConfig } from './config/reload.ts'
 import { runningConfig } from './config/running.ts'
 import { saveConfig } from './config/save.ts'
-import { setConfig } from './config/set.ts'
 import { showConfig } from './config/show.ts'
 import { listGateways } from './gateways/list.ts'
 import { checkJwt } from './jwt/check.ts'
@@ -97,7 +96,6 @@ export const operations: readonly Operation[] = [
   checkConfig,
   showConfig,
   diffConfig,
-  setConfig,
   runningConfig,
   reloadConfig,
   editConfig,

@@ -163,17 +163,10 @@ export function limitKind(window: Window): Kind<LimitSetting> {
   return longWindows.includes(window) ? longLimit : limit
 }
 
-/** The new value of one setting of a configuration, as YAML. */
-export const settingValue: Kind<unknown> = {
-  expected: 'a value as YAML writes it, such as 40 or unlimited',
-  read: (text) => (text.trim() === '' ? text : valueOfYaml(text)),
-  schema: Type.String(),
-}
-
 /** New values of settings, by their places. */
 export const newSettings: Kind<Settings> = {
   expected: 'an object of new values by places, such as { "plans.free.perHour": 400 }',
-  read: (text) => settingsIn(valueOfYaml(text)),
+  read: settingsFrom,
   schema: Type.Record(
     Type.String(),
     {},
@@ -184,14 +177,12 @@ export const newSettings: Kind<Settings> = {
   ),
 }
 
-function settingsIn(value: unknown): Settings | undefined {
+function settingsFrom(text: string): Settings | undefined {
+  const document = yaml().parseDocument(text, { prettyErrors: false, logLevel: 'error' })
+  if (document.errors.length > 0) return undefined
+  const value: unknown = document.toJS()
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   return Object.keys(value).length === 0 ? undefined : { ...value }
-}
-
-function valueOfYaml(text: string): unknown {
-  const document = yaml().parseDocument(text, { prettyErrors: false, logLevel: 'error' })
-  return document.errors.length > 0 ? undefined : document.toJS()
 }
 
 /** A kind that is a text in bodies too, and is read in the same way everywhere. */
