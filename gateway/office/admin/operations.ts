@@ -9,7 +9,6 @@ import { plainParameters } from '../operations/members.ts'
 import type { ContentParameter, Parameters } from '../operations/parameter.ts'
 import { requireOneOf } from '../operations/operation.ts'
 import type { OperatedGateway } from '../office.ts'
-import { nameOf } from '../config/check.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
 import { addWithTypes, contentOf, requireNothing } from './body.ts'
@@ -178,9 +177,9 @@ function contextOf(
     by,
     operator,
     inForce: async () => {
-      const { config: shown, lines } = await reloader.desk('view')
+      const { config: shown } = await reloader.desk('view')
       const { state, text } = reloader
-      return { file: state.file, text, shown, lineOf: (path) => lines[nameOf(path)] }
+      return { file: state.file, text, shown }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Config } from '../../front/config/config.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { secretIn } from '../../../shared/secret-files.ts'
 import { ConfigError } from './config-error.ts'
-import { changeOf, writtenLines } from './diff.ts'
+import { changeOf } from './diff.ts'
 import { ConfigDocument } from './document.ts'
 import { editedText, type Settings } from './edit/edit.ts'
 import { unifiedDiff } from './edit/unified-diff.ts'
@@ -101,10 +101,10 @@ export class ConfigDesk {
     return this.#candidateWith(text).withNames(message)
   }
 
-  /** The configuration in force as operators see it, and the lines at which its settings are written. */
+  /** The configuration in force as operators see it. */
   view() {
-    const { shown, warnings, lineOf } = this.inForce
-    return { warnings, config: shown, lines: writtenLines(shown, lineOf) }
+    const { shown, warnings } = this.inForce
+    return { warnings, config: shown }
   }
 
   /** The same in JSON, beside what else an answer says. */

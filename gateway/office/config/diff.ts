@@ -5,7 +5,13 @@ import type { Path } from './mistake.ts'
 
 /** Sections that can't be changed while a gateway runs. */
 export const fixedSections = [
-  ...(['name', 'listen', 'admin', 'decide', 'store', 'keys', 'workers'] as const),
+  'name',
+  'listen',
+  'admin',
+  'decide',
+  'store',
+  'keys',
+  'workers',
 ] as const
 
 /** A setting with different values in two configurations; `null` where it is absent. */
@@ -14,48 +20,21 @@ export type Difference = Readonly<{
   place: string
   before: unknown
   after: unknown
-  /** The lines of the setting in both files; left out where it isn't written, or where the lines aren't known. */
-  beforeLine?: number
-  afterLine?: number
   /** Present if a running gateway must be restarted for the change. */
   needsRestart?: true
 }>
 
-/** Gives the line of a setting in a file, if it is written there. */
-export type LineOf = (path: Path) => number | undefined
-
-const unknownLine: LineOf = () => undefined
-
 /** The differences between two configurations in their shown form, without secrets. */
-export function differencesOf(
-  before: unknown,
-  after: unknown,
-  lines: Readonly<{ before: LineOf; after: LineOf }> = { before: unknownLine, after: unknownLine },
-): Difference[] {
-  return [...compare(before, after, [])].map(({ path, ...sides }) => {
-    const [beforeLine, afterLine] = [lines.before(path), lines.after(path)]
-    return {
-      place: nameOf(path),
-      ...sides,
-      ...(beforeLine === undefined ? {} : { beforeLine }),
-      ...(afterLine === undefined ? {} : { afterLine }),
-      ...(needsRestart(path) ? { needsRestart: true } : {}),
-    }
-  })
+export function differencesOf(before: unknown, after: unknown): Difference[] {
+  return [...compare(before, after, [])].map(({ path, ...sides }) => ({
+    place: nameOf(path),
+    ...sides,
+    ...(needsRestart(path) && { needsRestart: true }),
+  }))
 }
 
 function needsRestart(path: Path): boolean {
   return fixedSections.some((each) => each === path[0]) && !changesFreely(path)
-}
-
-/** The lines of all settings of a shown configuration that are written in its file, by their places. */
-export function writtenLines(shown: unknown, lineOf: LineOf): Record<string, number> {
-  const lines: Record<string, number> = {}
-  for (const path of pathsIn(shown, [])) {
-    const line = lineOf(path)
-    if (line !== undefined) lines[nameOf(path)] = line
-  }
-  return lines
 }
 
 /** The differences as a line of the audit: changed settings before and after; `undefined` if there are none. */
@@ -78,14 +57,6 @@ function* compare(before: unknown, after: unknown, path: Path): Generator<Compar
     }
   } else if (JSON.stringify(before) !== JSON.stringify(after)) {
     yield { path, before: before ?? null, after: after ?? null }
-  }
-}
-
-function* pathsIn(value: unknown, path: Path): Generator<Path> {
-  if (path.length > 0) yield path
-  if (!isSection(value)) return
-  for (const [name, member] of Object.entries(value)) {
-    yield* pathsIn(member, [...path, Array.isArray(value) ? Number(name) : name])
   }
 }
 

@@ -47,18 +47,6 @@ export class Places {
     return offset
   }
 
-  /**
-   * The line of a setting, from 1: that of its name, or of the short form in which it is written, such as `custom` for a
-   * plan. `undefined` for a setting that isn't written.
-   */
-  lineOf(path: Path): number | undefined {
-    const { lines, resolve } = this.#tree
-    const members = [...this.#along(path)]
-    const last = members.at(-1)
-    if (!last || (members.length < path.length && !isScalar(resolve(last.value)))) return undefined
-    return lines.linePos(startOf(last)).line
-  }
-
   /** Whether a part of the file is missing, or contains one of these offsets. */
   hasOneIn(path: Path, offsets: readonly number[]): boolean {
     const [start, , end] = this.nodeAt(path)?.range ?? []

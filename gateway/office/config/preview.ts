@@ -69,8 +69,6 @@ export function previewOf(document: ConfigDocument, name: string, world: World) 
     unset: document.filled.unset,
     /** Its plans; `variable` for one whose limits wait for a variable of the environment. */
     plans: plansOf(file),
-    /** The line of a setting; `undefined` if it isn't written. */
-    lineOf: (path: Path) => document.places.lineOf(path),
     /** A foreign text, such as an error message, with `${NAME}` in place of the variables' values. */
     withNames: (text: string) => document.filled.withNames(text),
     /** The text at a path as it is written, with `${NAME}`; `undefined` if no text is there. */

@@ -48,7 +48,7 @@ export type Context = Readonly<{
 }>
 
 /** The configuration in force in a running gateway. */
-export type InForce = Pick<Preview, 'shown' | 'lineOf'> & Readonly<{ file: string; text: string }>
+export type InForce = Pick<Preview, 'shown'> & Readonly<{ file: string; text: string }>
 
 /** The context of a command. */
 export type CommandContext = Context &

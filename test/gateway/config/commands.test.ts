@@ -148,22 +148,15 @@ t.test('the commands on configurations', async (t) => {
   await run('keys', 'create', '--plan', 'free', '--name', 'A', '--config', file)
   const diff = await run('config', 'diff', then, '--against', file)
   t.equal(diff.code, 0)
-  const planLine =
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .findIndex((line) => /^ {2}free:/.test(line)) + 1
-  t.match(diff.out, new RegExp(`plans\\.free\\.perDay +1000 +2000 +${planLine} → ${planLine}\n`))
+  t.match(diff.out, /plans\.free\.perDay +1000 +2000\n/)
   t.match(
     diff.out,
-    /upstreams\.animals\.targets\[0\]\.url +http:\/\/127\.0\.0\.1:8090 +http:\/\/127\.0\.0\.1:9090 +(\d+) → \1\n/,
+    /upstreams\.animals\.targets\[0\]\.url +http:\/\/127\.0\.0\.1:8090 +http:\/\/127\.0\.0\.1:9090\n/,
   )
   t.match(diff.out, /1 key has the plan free\.\n$/)
   writeFileSync(then, own.replace(/^ {2}free: .*\n/m, ''))
   const gone = await run('config', 'diff', then, '--against', file)
-  t.match(
-    gone.out,
-    new RegExp(`plans\\.free +\\{ perMinute: 60, perDay: 1000, bans: on \\} +- +${planLine} → -\n`),
-  )
+  t.match(gone.out, /plans\.free +\{ perMinute: 60, perDay: 1000, bans: on \} +-\n/)
   t.match(gone.out, /1 key has the plan free: 1 key will be refused\.\n$/)
   writeFileSync(then, own.replace(/^ {2}free: .*$/m, '  free: custom'))
   const { differences, ...counts } = JSON.parse(
@@ -173,8 +166,8 @@ t.test('the commands on configurations', async (t) => {
   t.strictSame(counts, { keys: { free: 1 }, refused: { free: 1 } }, 'without limits of its own')
   writeFileSync(then, own.replace('8080', '8088').replace('perDay: 1000 }', 'perDay: 2000 }'))
   const restart = await run('config', 'diff', then, '--against', file)
-  t.match(restart.out, /listen\.port +8080 +8088 +(\d+) → \1 +needs a restart\n/)
-  t.match(restart.out, /plans\.free\.perDay +1000 +2000 +\d+ → \d+\b/)
+  t.match(restart.out, /listen\.port +8080 +8088 +needs a restart\n/)
+  t.match(restart.out, /plans\.free\.perDay +1000 +2000\n/)
   t.match(await run('config', 'diff', file), {
     code: 1,
     out: /no gateway answers at http:\/\/127\.0\.0\.1:\d+\. Compare two files/,

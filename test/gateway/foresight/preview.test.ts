@@ -196,8 +196,8 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
   const told = json((await run('--json', '--impact')).stdout)
   t.match(told, {
     differences: [
-      { place: 'plans.free.perMinute', before: 60, after: 2, beforeLine: 3, afterLine: 5 },
-      { place: 'drain', before: '3s', after: '5s', afterLine: 8 },
+      { place: 'plans.free.perMinute', before: 60, after: 2 },
+      { place: 'drain', before: '3s', after: '5s' },
     ],
     impact: [
       {
@@ -208,11 +208,10 @@ t.test('config diff tells whom changed limits would have refused', async (t) => 
       },
     ],
   })
-  t.notHas((told['differences'] as object[])[1], { beforeLine: 3 })
   const people = await run('--impact', '--fail-if-hit')
   t.equal(people.code, 1)
   t.match(people.stdout, /free 60 → 2 a minute: 1 of 2 quotas, on 1 of 2 days/)
-  t.match(people.stdout, /plans\.free\.perMinute +60 +2 +3 → 5\n/)
+  t.match(people.stdout, /plans\.free\.perMinute +60 +2\n/)
   t.match(people.stdout, /Acme +free +account:acme +1 +1 +5 +5/)
   t.equal((await run('--impact')).code, 0, 'without --fail-if-hit it tells, and no more')
   t.equal((await run('--fail-if-hit')).code, 2)

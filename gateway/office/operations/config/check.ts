@@ -61,8 +61,7 @@ export const checkConfig = operation({
     }
     const { shown, plans } = preview
     const { differencesOf } = await import('../../config/diff.ts')
-    const lineOf = { before: inForce.lineOf, after: preview.lineOf }
-    const differences = differencesOf(inForce.shown, shown, lineOf)
+    const differences = differencesOf(inForce.shown, shown)
     const affected = await affectedKeys(() => stores().keys, differences, plans)
     const compared = { differences, ...affected, ...lines }
     if (days === undefined) return { ...checked, compared }

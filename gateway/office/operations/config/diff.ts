@@ -1,5 +1,3 @@
-import type { LineOf } from '../../config/diff.ts'
-import type { CompleteFile } from '../../config/defaults.ts'
 import { impactOf, type Plans } from '../../foresight/impact.ts'
 import type { CommandContext } from '../context.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
@@ -30,8 +28,7 @@ export const diffConfig = ofCommandLine({
     const { differencesOf } = await import('../../config/diff.ts')
     const { config, preview, stores, clock } = context
     const before = await sideBefore(context, against)
-    const lines = { before: before.lineOf, after: preview.lineOf }
-    const differences = differencesOf(before.shown, preview.shown, lines)
+    const differences = differencesOf(before.shown, preview.shown)
     const affected = await affectedKeys(() => stores().keys, differences, preview.plans)
     const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
     const previews = impact
@@ -54,7 +51,7 @@ export const diffConfig = ofCommandLine({
     failIfHit && impact.some(({ hitQuotas }) => hitQuotas > 0),
 })
 
-type Before = Readonly<{ shown: unknown; lineOf: LineOf; plans: Plans }>
+type Before = Readonly<{ shown: unknown; plans: Plans }>
 
 /** The configuration to compare with: another file, or that of the running gateway. */
 async function sideBefore(
@@ -63,13 +60,11 @@ async function sideBefore(
 ): Promise<Before> {
   if (against !== undefined) {
     const { readConfig } = await import('../../config/load.ts')
-    const { shown, lineOf, config } = readConfig(against)
-    return { shown, lineOf, plans: config.plans }
+    const { shown, config } = readConfig(against)
+    return { shown, plans: config.plans }
   }
   const advice = 'Compare two files with --against FILE.'
   const running = (await askGateway('GET /admin/config', advice)) as ConfigInForce
-  const { nameOf } = await import('../../config/check.ts')
   const { plansOf } = await import('../../config/preview.ts')
-  const { config, lines = {} } = running as { config: CompleteFile; lines?: typeof running.lines }
-  return { shown: config, lineOf: (path) => lines[nameOf(path)], plans: plansOf(config) }
+  return { shown: running.config, plans: plansOf(running.config) }
 }

@@ -11,15 +11,12 @@ export function differencesText(
   { keys, refused }: AffectedKeys,
 ): string {
   if (differences.length === 0) return `${file} changes nothing.`
-  const rows = differences.map(
-    ({ place, before, after, beforeLine, afterLine, needsRestart = false }) => [
-      place,
-      textOf(before),
-      textOf(after),
-      [beforeLine, afterLine].map((line) => line ?? '-').join(' → '),
-      needsRestart ? 'needs a restart' : '',
-    ],
-  )
+  const rows = differences.map(({ place, before, after, needsRestart = false }) => [
+    place,
+    textOf(before),
+    textOf(after),
+    needsRestart ? 'needs a restart' : '',
+  ])
   const counts = Object.entries(keys ?? {}).map(([plan, count]) => {
     const refusedCount = refused?.[plan] ?? 0
     const sentence = `${withCommas(count)} ${count === 1 ? 'key has' : 'keys have'} the plan ${plan}`
@@ -28,7 +25,7 @@ export function differencesText(
       : `${sentence}: ${counting(refusedCount, 'key')} will be refused.`
   })
   return [
-    aligned([['SETTING', 'NOW', 'THEN', 'LINES'], ...rows]),
+    aligned([['SETTING', 'NOW', 'THEN'], ...rows]),
     ...(counts.length > 0 ? [''] : []),
     ...counts,
     ...(keys
