@@ -44,13 +44,6 @@ type Summed = {
   answers: Record<string, number>
 }
 
-/** Some days, and the keys that are summed up by day; without any, each key in all. */
-export type UsageQuery = Readonly<{
-  fromDay: number
-  toDay: number
-  keys?: readonly string[] | undefined
-}>
-
 /** The range of the latest days, today included; days count from 1970 in UTC. */
 export function latestDays(count: number, nowMs: number): { fromDay: number; toDay: number } {
   const toDay = Math.floor(nowMs / dayMs)
@@ -71,18 +64,18 @@ const noRefusals = Object.fromEntries(
   requiredWindows.map(({ name }) => [name, 0]),
 ) as ByName<number>
 
-/** The usage in some days: of some keys together by day; otherwise of each key in all, the most used first. */
+/** The usage in some days: of one key by day; otherwise of each key in all, the most used first. */
 export async function usage(
   stores: Readonly<{ keys: KeyStore; tallies: TallyStore }>,
-  { fromDay, toDay, keys: ofKeys }: UsageQuery,
+  { fromDay, toDay, key }: Readonly<{ fromDay: number; toDay: number; key?: string | undefined }>,
 ): Promise<Usage[]> {
   const sumsByName = new Map<string, Summed>()
-  for await (const tally of stores.tallies.list(fromDay, toDay, ofKeys)) {
+  for await (const tally of stores.tallies.list(fromDay, toDay, key === undefined ? key : [key])) {
     const [kind, what = '', window] = tally.what.split(' ', 3)
     const isRare = isRareFigure(kind)
     if (kind !== 'admitted' && kind !== 'refused' && kind !== 'points' && !isRare) continue
-    const day = ofKeys ? tally.day : 0
-    const name = ofKeys ? String(day) : tally.key
+    const day = key === undefined ? 0 : tally.day
+    const name = key === undefined ? tally.key : String(day)
     const sum = entryOf(sumsByName, name, (): Summed => {
       const counts = { rare: {}, refused: {}, windows: { ...noRefusals }, answers: {} }
       return { key: tally.key, day, admitted: 0, points: 0, ...counts }
@@ -115,7 +108,7 @@ export async function usage(
     const { name = '', test } = keys.get(of) ?? {}
     const counts = { admitted, points, ...rare, ...others }
     const usage = { key: of, name, ...(test && { test }), ...counts }
-    const count = usages.push(ofKeys ? { ...usage, day: dayText(day) } : usage)
+    const count = usages.push(key === undefined ? usage : { ...usage, day: dayText(day) })
     if (count % 1_000 === 0) await breathe()
   }
   return usages

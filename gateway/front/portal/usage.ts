@@ -6,18 +6,16 @@ import { bodied } from '../forwarding/refusals.ts'
 import type { Caller } from '../keys/caller.ts'
 import { deprecatedCall } from '../counts/deprecated-calls.ts'
 import { rememberedDays } from '../counts/tally-store.ts'
-import { dayText, latestDays, usage } from '../counts/usage.ts'
-import { accountUsage, dayOf, type AccountUsage, type DayUsage } from './account-usage.ts'
+import { dayText, latestDays, usage, type Usage } from '../counts/usage.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
 import { telling, tooOften } from './refusals.ts'
 
-/** The usage of a caller's own key, with the sum of its account, and the deprecated operations that it calls. */
+/** The usage of a caller's own key, and the deprecated operations that it calls. */
 export type OwnUsage = Readonly<{
   key: string
   name: string
   days: readonly DayUsage[]
-  account: AccountUsage | null
   deprecated: readonly Readonly<{
     operation: string
     calls: number
@@ -36,18 +34,17 @@ const everyMs = 1_000
 /** The least number of quotas whose last question is remembered. */
 const leastQuotas = 10_000
 
-/** Answers `GET /v1/usage` with the caller's own usage by day, and that of its account. It costs nothing. */
+/** Answers `GET /v1/usage` with the caller's own usage by day. It costs nothing. */
 export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
   const pace = new Pace()
 
   async function view(caller: Caller, days: number): Promise<OwnUsage> {
     const { fromDay, toDay } = latestDays(days, clock())
-    const own = await usage(stores, { fromDay, toDay, keys: [caller.id] })
+    const own = await usage(stores, { fromDay, toDay, key: caller.id })
     return {
       key: caller.id,
       name: caller.name,
       days: own.map(dayOf),
-      account: await accountUsage(stores, caller, { fromDay, toDay }, clock()),
       deprecated: await deprecatedView(caller, fromDay, toDay),
     }
   }
@@ -82,6 +79,14 @@ export function usageAnswer({ config, stores, clock }: OwnOptions): Answer {
     // A second is the least that a refusal tells.
     return told ?? tooOften(sentence, nowMs, nowMs)
   })
+}
+
+/** The usage of a key on one day, without its name. */
+export type DayUsage = ReturnType<typeof dayOf>
+
+function dayOf(usage: Usage) {
+  const { day, admitted, points, estimated, beyond, refused, windows, answers } = usage
+  return { day, admitted, points, estimated, beyond, refused, windows, answers }
 }
 
 /** The days of a URL's query; `undefined` if it asks for anything else. */

@@ -2,29 +2,14 @@ import { count, date, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { countIn, windows } from '../../http/page/windows.ts'
 import { line } from './prose.ts'
-import type { DayUsage } from '../account-usage.ts'
-import type { OwnUsage } from '../usage.ts'
+import type { DayUsage, OwnUsage } from '../usage.ts'
 import { gatewayNowMs } from '../../http/page/gateway-time.ts'
 
-/** Ninety days of a key's own usage, the sum of its account, and the deprecated operations that it calls. */
-export function UsageView({ usage: { days, account, deprecated } }: Readonly<{ usage: OwnUsage }>) {
+/** Ninety days of a key's own usage, and the deprecated operations that it calls. */
+export function UsageView({ usage: { days, deprecated } }: Readonly<{ usage: OwnUsage }>) {
   return html`
     <h3>Your last ${span} days</h3>
-    ${chart(days)} ${dayTable('This key by day, newest first', days)}
-    ${account && accountView(account)} ${deprecatedView(deprecated)}
-  `
-}
-
-function accountView({ name, keys, days }: NonNullable<OwnUsage['account']>): Child {
-  if (days === null) {
-    return html`<p class="quiet">The account ${name} has too many keys to add them up here.</p>`
-  }
-  const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
-  return html`
-    <p>
-      ${`The account ${name} (${plural(keys ?? 0, 'key')}): ${count(all)} admitted, ${count(refused)} refused.`}
-    </p>
-    ${dayTable(`The account ${name} by day, newest first`, days)}
+    ${chart(days)} ${dayTable(days)} ${deprecatedView(deprecated)}
   `
 }
 
@@ -34,8 +19,9 @@ const rareFigures = [
   { name: 'beyond', title: 'Beyond what is included' },
 ] as const
 
-function dayTable(caption: string, days: readonly DayUsage[]): Child {
+function dayTable(days: readonly DayUsage[]): Child {
   if (days.length === 0) return null
+  const caption = 'This key by day, newest first'
   const rare = rareFigures.filter(({ name }) => days.some((day) => day[name] !== undefined))
   return html`
     <details>

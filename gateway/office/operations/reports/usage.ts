@@ -19,7 +19,7 @@ export const showUsage = operation({
   takesLong: ({ key }) => key === undefined,
   run: async ({ stores, clock, flush }, { key, days }) => {
     await flush()
-    return usage(stores(), { ...dayRange(days, clock), keys: key && [key.id] })
+    return usage(stores(), { ...dayRange(days, clock), key: key?.id })
   },
   json: (usages) => Listed.of(usages, (usage) => usage),
   text: table,
