@@ -191,9 +191,9 @@ export class Serving {
   #openReloader(desk: AskDesk): Reloader {
     const { gateway } = this
     const { file, loaded, secrets } = this.#settings
-    const { certificates, swaps } = gateway.front
+    const { certificates, swaps, stores } = gateway.front
     const note = noteReload({
-      ...{ gateway, metrics: this.metrics, isLeader: this.#isLeader, log: gateway.log },
+      ...{ audit: stores.audit, metrics: this.metrics, isLeader: this.#isLeader, log: gateway.log },
       warn: (warnings) => this.#warn(warnings),
     })
     return new Reloader({

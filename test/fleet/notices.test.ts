@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { Notices } from '../../gateway/office/notices/notices.ts'
 import { noticesView } from '../../gateway/office/notices/view.ts'
@@ -112,7 +111,7 @@ t.test(
     let status: number | 'hang' = 'hang'
     const { got, url } = await startReceiver(t, () => status)
     const upstream = await startUpstream(t)
-    const more = `${few}\nnotices: [ ${entry(url, ', about: [key.*, config.*]')} ]`
+    const more = `${few}\nnotices: [ ${entry(url, ', about: [key.*]')} ]`
     const options = { upstream: upstream.url, store: `redis: "${redis.url}"`, more }
     const fleet = await startFleet(t, options)
     // The first one sends, because it was there before the other.
@@ -142,12 +141,5 @@ t.test(
     )
     await until(() => got.length === 2, 15_000)
     t.equal(got[1]?.id, got[0]?.id, 'under the same id')
-
-    const written = readFileSync(fleet.file, 'utf8')
-    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: 30 '))
-    await until(() => got.some(({ type }) => type === 'config.changed'), 15_000)
-    t.match(got.at(-1)?.data, { changed: ['plans.free.perDay'], by: 'the file' })
-    writeFileSync(fleet.file, written.replace('perDay: 20 ', 'perDay: twenty '))
-    await until(() => got.some(({ type }) => type === 'config.refused'), 15_000)
   },
 )

@@ -54,7 +54,7 @@ export function openTollgate(options: AppOptions): Tollgate {
       return [...hindrances(front.swaps, before, after), ...unfitFor(app, after)]
     },
     onAttempt: noteReload({
-      ...{ gateway, isLeader: true, log },
+      ...{ audit: front.stores.audit, isLeader: true, log },
       metrics: { reloaded: (result) => void metrics().then(({ reloaded }) => reloaded(result)) },
       warn: (warnings) => warnings.forEach((warning) => log.warn({}, warning)),
     }),

@@ -6,7 +6,6 @@ import type { Stores } from '../../front/stores/stores.ts'
 import type { TargetFigures } from '../live/figures.ts'
 import type { Counts } from '../../front/counts/meters.ts'
 import { addressesOf } from './addresses.ts'
-import { ConfigNews } from './config-news.ts'
 import { Deliveries } from './deliveries.ts'
 import { followAudit } from './follow-audit.ts'
 import type { NearLimit, NearLimits } from '../../front/counts/near-limits.ts'
@@ -51,7 +50,6 @@ export class Notices {
   readonly outbox: Outbox
   readonly targets: TargetNews
   readonly outage: StoreOutage
-  readonly config: ConfigNews
   readonly walks: HourlyScan
   readonly #options: NoticesOptions
   readonly #deliveries: Deliveries
@@ -73,7 +71,6 @@ export class Notices {
     const { id, name } = self()
     this.#lease = new Lease({ fleet: stores.fleet, name: 'notices', holder: id, about: name })
     this.targets = new TargetNews({ outbox, clock, id })
-    this.config = new ConfigNews({ outbox, clock, id })
     this.outage = new StoreOutage({
       outbox,
       deliveries: this.#deliveries,
@@ -182,7 +179,6 @@ export class Notices {
       const state = digest([id, this.#options.clock()])
       await this.outbox.turnNow({ subject: epochSubject, state, by: id }, undefined)
     }
-    await this.config.begin(this.#config.hash, turns)
   }
 
   async #work(turns: readonly NotedTurn[]): Promise<void> {

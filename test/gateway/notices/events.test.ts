@@ -151,15 +151,6 @@ deprecations:
   await stores.audit.add({ ...audit, what: 'gateways.differ', after: { inForce: [{ hash: 'a' }] } })
   t.match(await told('gateways.differ'), { inForce: [{ hash: 'a' }] })
 
-  const file = 'gateway.yaml'
-  const places = ['plans.free.perMinute']
-  for (const hash of ['one', 'one', 'two']) notices.config.changed({ file, hash, by: 'x', places })
-  for (const mistakes of [['line 1: a'], ['line 1: a']]) notices.config.refused(file, mistakes)
-  notices.config.sound()
-  notices.config.refused(file, ['line 1: a'])
-  t.match(await told('config.changed', 1), { config: 'two', changed: places })
-  t.match(await told('config.refused', 1), { file, mistakes: ['line 1: a'], count: 1 })
-
   await t.test(
     'a target that a gateway of the past took out is let in by the next one',
     async (t) => {
