@@ -12,11 +12,17 @@ import type { Opening } from './opening.ts'
 import { Upstreams } from './forwarding/registry.ts'
 import { UnderWay } from './forwarding/under-way.ts'
 import type { FrontListener, Listening } from './listener.ts'
-import { logStoreAtStart } from './stores/log-store-at-start.ts'
 import { openStores, storeName } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { Swaps, type CheckSide } from './swaps/swaps.ts'
 import { Exporters } from './traces/exporters.ts'
+
+/** The time until the first line about a missing store, and between the later ones. */
+const firstLineMs = 1_000
+const lineEveryMs = 10_000
+
+/** How often it checks whether the store has answered. */
+const checkEveryMs = 100
 
 export type FrontOptions = Readonly<{
   config: Config
@@ -41,7 +47,7 @@ export async function openFront(options: FrontOptions) {
   const stores = providedStores ?? (await openStores(config.store, { clock }))
   if (!providedStores) closers.add(() => stores.close())
   const isMet = { now: () => false }
-  closers.add(logStoreAtStart({ stores, isMet: () => isMet.now(), log }))
+  closers.add(logWaiting(stores, () => isMet.now(), log))
   try {
     await stores.ready()
   } catch (error) {
@@ -99,6 +105,24 @@ export async function openFront(options: FrontOptions) {
     /** Closes everything, after the last request. */
     close: () => closers.close(),
   }
+}
+
+/** Logs while a starting gateway waits for its store. Returns the function that ends it. */
+function logWaiting(stores: Stores, isMet: () => boolean, log: Log): () => void {
+  let lineAtMs = performance.now() + firstLineMs
+  let hasWaited = false
+  const timer = setInterval(() => {
+    if (isMet()) {
+      clearInterval(timer)
+      if (hasWaited) log.info({}, 'the store is there')
+    } else if (performance.now() >= lineAtMs) {
+      lineAtMs = performance.now() + lineEveryMs
+      hasWaited = true
+      log.warn({}, `waiting for ${stores.waitsFor()}`)
+    }
+  }, checkEveryMs)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Opens the ways to backends, and those of spans to collectors. */

@@ -70,11 +70,6 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   // Clocks may differ by five seconds: what is younger counts as news.
   await pause(Math.max(0, madeAtMs + 5_500 - Date.now()))
   const third = await gateway(inRedis)
-  await until(() => third.service.output().includes('tollgate store copy --from'))
-  t.match(
-    third.service.output(),
-    /names Redis at 127\.0\.0\.1:\d+, which has no keys, while .* has 1:/,
-  )
   t.equal(await ask(third), 401)
   const fromLive = ['store', 'copy', '--from', file]
   t.match(await run(inRedis, ...fromLive), {
@@ -106,7 +101,6 @@ t.test('the commands copy and back up, and a gateway serves from what they wrote
   })
   const again = await startGateway(t, { upstream, store: `file: ${file}, redis: "${url}"` })
   t.equal(await ask(again), 200)
-  t.equal(await again.stores.leftBehind(), undefined, 'with keys in Redis nothing is warned of')
 })
 
 t.test('a gateway says what it waits for, and is ready when its store has answered', async (t) => {
@@ -136,6 +130,6 @@ t.test('a gateway says what it waits for, and is ready when its store has answer
   await until(async () => (await readyz()).status === 200)
   await until(async () => json(await readyz()).store === 'reachable')
   await until(() => gateway.output().includes('"the store is there"'))
-  t.notMatch(gateway.output(), /hush|tollgate store copy/)
+  t.notMatch(gateway.output(), /hush/)
   t.notOk(existsSync(join(folder, 'x.db')), 'the file that is not used is not made')
 })

@@ -32,8 +32,6 @@ export type Stores = Records &
     ready(): Promise<void>
     /** The name of the store and, in plain words, why it can't be asked; `error` is the caller's own failure. */
     waitsFor(error?: Error): string
-    /** A warning if these stores have no keys while the file of the same configuration has some. */
-    leftBehind(): Promise<string | undefined>
     /** Takes the credentials of these settings for connections from now on; the rest of them doesn't change. */
     renew?(settings: StoreSettings): void
     close(): Promise<void>

@@ -49,7 +49,6 @@ export function openInFile({ file }: StoreSettings, options: OpenOptions): Store
     },
     ready: () => Promise.resolve(),
     waitsFor: () => file,
-    leftBehind: () => Promise.resolve(undefined),
     async close() {
       await Promise.all([keys.close(), quota.close()])
       usage.close()

@@ -50,7 +50,6 @@ export function storesOn(own: OwnStores | Stores, clock: Clock): Stores {
     },
     ready: () => own.ready(),
     waitsFor: (error) => own.waitsFor(error),
-    leftBehind: () => Promise.resolve(undefined),
     close: () => own.close(),
   }
 }

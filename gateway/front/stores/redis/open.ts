@@ -1,10 +1,7 @@
-import { withCommas } from '../../../../shared/commas.ts'
-import type { RedisSettings, StoreSettings } from '../../config/config.ts'
+import type { StoreSettings } from '../../config/config.ts'
 import { fleetOn } from '../../fleet/shared-fleet.ts'
 import type { Documents } from '../../shelves/documents.ts'
-import type { KeyStore } from '../../keys/store.ts'
 import { Breaker } from '../breaker.ts'
-import { countKeysIn } from '../count-keys.ts'
 import type { IndexedKeys } from '../key-index.ts'
 import { recordsOn } from '../records.ts'
 import type { OpenOptions, Stores } from '../stores.ts'
@@ -35,7 +32,7 @@ const commandTimeoutMs = 5_000
 
 /** Opens the stores in the Redis of a configuration. */
 export function openInRedis(settings: StoreSettings, options: OpenOptions): Stores {
-  const { redis, prefix, file } = settings
+  const { redis, prefix } = settings
   const { forCommandLine = false, clock = Date.now } = options
   if (!redis) throw new Error('no Redis is named')
   const timeoutMs = forCommandLine ? commandTimeoutMs : settings.timeoutMs
@@ -83,7 +80,6 @@ export function openInRedis(settings: StoreSettings, options: OpenOptions): Stor
     },
     waitsFor: (error?: Error) =>
       `${redisName(redis)}: ${plainCause(lastError ?? format.fault ?? error)}`,
-    leftBehind: () => leftBehind(keys, redis, file),
     renew({ redis }) {
       if (redis) renewAccess(connection, redis)
     },
@@ -112,19 +108,4 @@ async function completeIndex({ index }: IndexedKeys, documents: Documents): Prom
   const options = { keptMs: indexingMs, version: 0 }
   if (!(await documents.put('leases', 'indexing', '', options))) return
   await index.catchUp().finally(() => documents.take('leases', 'indexing'))
-}
-
-/** A warning if there are no keys in Redis while a gateway's file has some. */
-async function leftBehind(
-  keys: KeyStore,
-  redis: RedisSettings,
-  file: string,
-): Promise<string | undefined> {
-  const count = countKeysIn(file)
-  if (count === 0) return undefined
-  for await (const names of keys.names()) if (names.length > 0) return undefined
-  return (
-    `the configuration names ${redisName(redis)}, which has no keys, while ${file} has ` +
-    `${withCommas(count)}: their callers get 401. To copy them: tollgate store copy --from ${file}`
-  )
 }

@@ -16,13 +16,11 @@ export const backupStore = ofCommandLine({
   role: 'all',
   run: async (context, { file }) => {
     // With both technologies, which other commands do without.
-    const { backupFile, copyStore, countKeysIn, requireFree, storeName } =
-      await import('./transfer.ts')
+    const { backupFile, copyStore, requireFree, storeName } = await import('./transfer.ts')
     const { store } = context.config
     requireFree(file)
     if (!store.redis) {
-      backupFile(store.file, file)
-      return backedUp(storeName(store), file, countKeysIn(file))
+      return backedUp(storeName(store), file, backupFile(store.file, file))
     }
     const to = { ...store, redis: undefined, file }
     const copied = await copyStore(context, { from: store, to, isDryRun: false, isLive: true })

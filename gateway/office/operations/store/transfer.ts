@@ -12,7 +12,6 @@ import { newFile } from '../../../front/stores/embedded/new-file.ts'
 import { storeName } from '../../../front/stores/open.ts'
 import type { CommandContext } from '../context.ts'
 
-export { countKeysIn } from '../../../front/stores/count-keys.ts'
 export { backupFile } from '../../../front/stores/embedded/backup.ts'
 export { requireFree } from '../../../front/stores/embedded/new-file.ts'
 export { isSameStore } from '../../../front/stores/dump/open.ts'
