@@ -27,6 +27,11 @@ function told(decision: Decision) {
   return [verdict, purse.room, purse.bought - purse.spent, limit, purse.took].join(' ')
 }
 
+/** What a gateway has seen by a decision. */
+function allSeen({ seen, purse }: Decision): Ask['seen'] {
+  return purse && { ...seen, purse, parts: new Map([[takenPart, purse.taken]]) }
+}
+
 /** The part of the contract of `QuotaStore` about points that were bought in advance. */
 export function purseContract(test: Declare, tried: TriedStore, stories: number): void {
   const { setTime, newName, ask } = tried
@@ -165,13 +170,21 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     )
   })
 
+  test('who has seen less takes what is included until others have taken it', async () => {
+    const quota = newName()
+    setTime(start)
+    await topUp(quota, 1)
+    const seen = allSeen(await ask(quota, { ...prepaid, cost: 1 }))
+    await tell(quota, 8)
+    assert.equal(await tell(quota, 2, { seen, atMs: start }), 'admitted 0 0 11 1')
+  })
+
   test('a store that lacks writes takes what a gateway has seen', async () => {
     setTime(start)
     const [known, lost] = [newName(), newName()]
     await topUp(known, 20)
-    const { seen, purse } = await ask(known, { ...prepaid, cost: 15 })
-    if (!purse) throw new Error('there is a purse')
-    const all = { ...seen, purse, parts: new Map([[takenPart, purse.taken]]) }
+    const decision = await ask(known, { ...prepaid, cost: 15 })
+    const all = allSeen(decision)
     assert.equal(await tell(lost, 1, { seen: all }), 'admitted 0 14 30 1')
     assert.equal(await tell(lost, 0), 'admitted 0 14 30 0', 'and it is kept')
     const day = numberAt(dayWindow, start)
@@ -188,6 +201,11 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     const other = newName()
     await ask(other, { limits: unlimited, cost: 0, owed, key: '', seen: all })
     assert.equal(await tell(other, 0, { seen: all }), 'admitted 0 13 30 0', 'before a report')
+    const bought = newName()
+    const { seen } = await ask(bought, { ...prepaid, cost: 1 })
+    const withPurse = { ...seen, purse: { bought: 20, spent: 0, topUps: 1, last: 20 } }
+    await tell(bought, 1, { seen: withPurse, atMs: start })
+    assert.equal(await tell(bought, 0), 'admitted 8 20 30 0', 'beside counters that lack none')
   })
 
   test('what a gateway took without the store is taken once', async () => {
@@ -232,7 +250,8 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
         let now = start + ++runs * dayMs
         const model = new Model()
         let known: Admitted | undefined
-        for (const { afterMs, what, cost, least } of events) {
+        let last: Decision | undefined
+        for (const { afterMs, what, cost, least, knows } of events) {
           now += afterMs
           setTime(now)
           model.roll(now)
@@ -251,7 +270,10 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
             model.adjust(points, known)
             if (what === 'less') known = undefined
           } else {
-            const decision = await ask(quota, { ...prepaid, cost, least })
+            const seen = knows && last ? allSeen(last) : undefined
+            const decision = await ask(quota, { ...prepaid, cost, least, seen, atMs: now })
+            // Another gateway has mostly asked since.
+            if (knows) last = decision
             const [expected, admitted] = model.ask(cost, Math.max(cost, least))
             assert.equal(told(decision), expected, 'a decision')
             if (admitted) known = { ...admitted, cost, decision }
@@ -361,4 +383,5 @@ const event = fc.record({
   ),
   cost: fc.integer({ min: 1, max: 12 }),
   least: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 16 })),
+  knows: fc.boolean(),
 })

@@ -178,13 +178,14 @@ function withPurse(limits: Limits, purse: PurseState, used: number): Limits {
 }
 
 /** The purse of a question. */
-function purseOf(
-  state: QuotaState,
+export function purseOf(
+  state: Pick<QuotaState, 'purse' | 'parts'> & Counters,
   window: Window,
   included: Included | undefined,
   nowMs: number,
+  took = 0,
 ): PurseState {
-  return purseState(state, partAt(state, purseTaken, nowMs), window, included)
+  return purseState(state, partAt(state, purseTaken, nowMs), window, included, took)
 }
 
 /** What the bought points of a quota are counted in. */

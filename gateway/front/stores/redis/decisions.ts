@@ -155,7 +155,8 @@ function settleOne(
     ask.place && placesFrom(text.slice(0, endOfPlaces), ask, verdict === 3)
   if (next && /^\d*$/.test(told)) {
     const seen = told === '' ? next : { ...next, total: Number(told) }
-    return resolve(decisionOf(seen, ask, nowMs, { places: placesIn() }))
+    const purse = purseIn(bought, seen, ask, undefined, nowMs)
+    return resolve(decisionOf(seen, ask, nowMs, { places: placesIn(), purse }))
   }
   const [numbers = '', outcome = '', points = '', ofParts = ''] = told.split(';')
   const counters = countersFrom(numbers.split(',').map(Number))
@@ -165,7 +166,7 @@ function settleOne(
   const granted = points === '' ? undefined : grantedFrom(points)
   const parts = ask.parts && partStates(ask.parts, ofParts.split('|'))
   const places = placesIn(verdict)
-  const more = { granted, parts, places, purse: purseIn(bought, seen, ask, granted) }
+  const more = { granted, parts, places, purse: purseIn(bought, seen, ask, granted, nowMs) }
   const decision = decisionOf(seen, ask, nowMs, { verdict, strikes, bans, ...more })
   if (decision.bans) banned({ quota, key: ask.key, untilMs: decision.bannedUntilMs })
   resolve(decision)
@@ -260,8 +261,6 @@ function packedSeen(seen: Seen | undefined, predicted: Predicted | undefined): s
 function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predicted | undefined {
   const needed = neededBy({ cost, least: ask.least })
   if (!seen || owed || needed === 0 || seen.bannedUntilMs > 0) return undefined
-  // What is taken of a purse is the store's to say.
-  if (ask.prepaid) return undefined
   // A brief window has mostly ended by the next question; parts have texts of their own.
   if (ask.parts || (ask.countsBrief ?? countsBrief(limits))) return undefined
   const next = { ...copyOf(seen), bannedUntilMs: 0 }
@@ -269,7 +268,7 @@ function predictedOf({ seen, cost, limits, included, owed, ...ask }: Ask): Predi
   // Points of a day that ends are kept for the ledger, and its quota is kept for longer.
   const isNewDay = numberOf(next, dayWindow) !== numberOf(seen, dayWindow)
   if (isNewDay || !fits(next, needed, limits)) return undefined
-  // What lies beyond is noted by its day, which the gateway doesn't know.
+  // What lies beyond is noted by its day, which the gateway doesn't know, or taken of a purse, which is the store's to say.
   if (included && !fits(next, needed, included)) return undefined
   next.total += cost
   const tillS = endsAtMs(shortest, numberOf(next, shortest)) / 1_000

@@ -2,9 +2,9 @@ import type { Counters } from '../../limits/counters.ts'
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import type { Granted } from '../../limits/grants.ts'
 import { limitOf, noLimits } from '../../limits/limits.ts'
-import { purseFrom, purseState, purseText, takenPart, type PurseState } from '../../limits/purse.ts'
+import { purseFrom, purseText, takenPart, type PurseState } from '../../limits/purse.ts'
 import type { Admission, Seen } from '../../limits/quota-state.ts'
-import { includedIn, type Ask } from '../../limits/step.ts'
+import { includedIn, purseOf, type Ask } from '../../limits/step.ts'
 
 /** The purse of a question, or of its report, as quota-more.lua takes it: "place of the window|included|purse seen|part seen"; '' without one. */
 export function packedPurse({ prepaid, included = noLimits, owed, seen }: Ask): string {
@@ -25,19 +25,22 @@ function packedSeen(seen: Seen | undefined): string {
   return `${seen?.purse ? purseText(seen.purse) : ''}|${taken ? textOf(taken) : ''}`
 }
 
-/** The purse that an answer tells: "bought,spent,topUps,last,took;counters of what was taken". */
+/** The purse that an answer tells: "bought,spent,topUps,last,took;counters of what was taken", or no counters if nothing was. */
 export function purseIn(
   text: string,
   counters: Counters,
   { prepaid, included }: Ask,
   granted: Granted | undefined,
+  nowMs: number,
 ): PurseState | undefined {
   if (!prepaid) return undefined
   const [numbers = '', ofTaken = ''] = text.split(';')
   const end = numbers.lastIndexOf(',')
   const purse = purseFrom(numbers.slice(0, end))
   const taken = countersFrom(ofTaken.split(',').map(Number))
-  if (!purse || !taken) throw new Error('Redis gave no purse')
+  if (!purse || !(taken ?? ofTaken === '')) throw new Error('Redis gave no purse')
+  const parts = taken && new Map([[takenPart, taken]])
   const took = Number(numbers.slice(end + 1))
-  return purseState({ ...counters, purse }, taken, prepaid, includedIn({ included }, granted), took)
+  const holder = { ...counters, purse, parts }
+  return purseOf(holder, prepaid, includedIn({ included }, granted), nowMs, took)
 }

@@ -80,10 +80,19 @@ for i = 1, #KEYS do
     end
     --with-more if answer then rooms = roomsIn(hash) end
     --with-more if answer and rooms.crowded then answer = nil end
+    --with-more local kept
+    --with-more if answer and purseAsked ~= '' then
+    --with-more   kept = call('HMGET', hash, 'u', 'pre:taken')
+    --with-more   -- Of two that differ, one has lost writes: decide.lua heals.
+    --with-more   if not find(purseAsked, '|' .. (kept[1] or '') .. '|', 1, true) then answer = nil end
+    --with-more end
     if answer then
       local written = try('HSET', hash, 'c', text)
       failure = type(written) == 'table' and written.err
-      --with-more if not failure then takePlaces(hash, rooms, true) end
+      --with-more if not failure then
+      --with-more   takePlaces(hash, rooms, true)
+      --with-more   if kept then purseAnswer = (kept[1] or '0,0,0,0') .. ',0;' .. (kept[2] or '') .. '@' end
+      --with-more end
     else
       if not decide then
         --include decide.lua
