@@ -27,31 +27,23 @@ export function openapiFaults(value: unknown): Fault[] {
 function* headFaults({ openapi, info, paths, webhooks, components }: Section): Generator<Fault> {
   if (typeof openapi !== 'string' || !/^3\.[0-2](?!\d)/.test(openapi)) {
     const got = openapi === undefined ? 'nothing' : JSON.stringify(openapi)
-    const sentence = `openapi must be a version from 3.0 to 3.2, such as 3.1.0, got ${got}`
-    yield { path: ['openapi'], sentence }
+    yield fault(['openapi'], `must be a version from 3.0 to 3.2, such as 3.1.0, got ${got}`)
   }
   if (typeof sectionOf(info)?.['title'] !== 'string') {
     yield { path: ['info'], sentence: 'info.title must be a text' }
   }
-  if (!sectionOf(paths) && (paths !== undefined || webhooks === undefined)) {
-    yield { path: ['paths'], sentence: 'paths must be an object of paths' }
+  if (paths !== undefined || webhooks === undefined) {
+    yield* sectionAt(['paths'], paths, 'an object of paths')
   }
-  if (components !== undefined && !sectionOf(components)) {
-    yield { path: ['components'], sentence: 'components must be an object' }
-  }
+  if (components !== undefined) yield* sectionAt(['components'], components, 'an object')
 }
 
 function* pathFaults({ paths }: Section): Generator<Fault> {
   for (const [path, item] of Object.entries(sectionOf(paths) ?? {})) {
     if (path.startsWith('x-')) continue
     const at = ['paths', path]
-    if (!path.startsWith('/')) yield { path: at, sentence: `${nameOf(at)} must begin with /` }
-    const members = sectionOf(item)
-    if (!members) {
-      yield { path: at, sentence: `${nameOf(at)} must be an object of operations` }
-      continue
-    }
-    yield* itemFaults(at, members)
+    if (!path.startsWith('/')) yield fault(at, 'must begin with /')
+    yield* itemFaults(at, yield* sectionAt(at, item, 'an object of operations'))
   }
 }
 
@@ -64,69 +56,60 @@ function* itemFaults(at: Path, members: Section): Generator<Fault> {
     else if (!itemMembers.includes(name) && !name.startsWith('x-')) {
       const near = nearest(name.toLowerCase(), itemMembers)
       const hint = near ? `did you mean ${near}?` : `methods of your own belong into ${others}`
-      yield { path, sentence: `${nameOf(path)} isn’t a member of a path in OpenAPI: ${hint}` }
+      yield fault(path, `isn’t a member of a path in OpenAPI: ${hint}`)
     }
   }
 }
 
 /** The operations of methods that have no member of their own, as they are sent. */
 function* otherOperationFaults(at: Path, value: unknown): Generator<Fault> {
-  const operations = sectionOf(value)
-  if (!operations) {
-    yield { path: at, sentence: `${nameOf(at)} must be an object of operations` }
-    return
-  }
+  const operations = yield* sectionAt(at, value, 'an object of operations')
   for (const [method, operation] of Object.entries(operations)) {
     const path = [...at, method]
     const own = method.toLowerCase()
-    if (methods.includes(own)) {
-      yield { path, sentence: `${nameOf(path)} must be ${own}, a member of the path itself` }
-    } else if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method)) {
-      yield { path, sentence: `${nameOf(path)} must be a method such as PURGE` }
-    } else yield* operationFaults(path, operation)
+    if (methods.includes(own)) yield fault(path, `must be ${own}, a member of the path itself`)
+    else if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method))
+      yield fault(path, 'must be a method such as PURGE')
+    else yield* operationFaults(path, operation)
   }
 }
 
 function* operationFaults(at: Path, value: unknown): Generator<Fault> {
-  const operation = sectionOf(value)
-  if (!operation) {
-    yield { path: at, sentence: `${nameOf(at)} must be an operation` }
-    return
-  }
-  yield* parameterFaults([...at, 'parameters'], operation['parameters'])
-  const { responses } = operation
-  if (responses !== undefined && !sectionOf(responses)) {
-    const path = [...at, 'responses']
-    yield { path, sentence: `${nameOf(path)} must be an object of statuses` }
-  }
-  for (const [status, response] of Object.entries(sectionOf(responses) ?? {})) {
-    const statusPath = [...at, 'responses', status]
-    if (!sectionOf(response))
-      yield { path: statusPath, sentence: `${nameOf(statusPath)} must be an object` }
+  const { parameters, responses = {} } = yield* sectionAt(at, value, 'an operation')
+  yield* parameterFaults([...at, 'parameters'], parameters)
+  const path = [...at, 'responses']
+  const byStatus = yield* sectionAt(path, responses, 'an object of statuses')
+  for (const [status, response] of Object.entries(byStatus)) {
+    yield* sectionAt([...path, status], response, 'an object')
   }
 }
 
-function* parameterFaults(at: Path, value: unknown): Generator<Fault> {
-  if (value === undefined) return
+function* parameterFaults(at: Path, value: unknown = []): Generator<Fault> {
   if (!Array.isArray(value)) {
-    yield { path: at, sentence: `${nameOf(at)} must be a list` }
+    yield fault(at, 'must be a list')
     return
   }
   for (const [i, parameter] of value.entries()) {
     const { $ref, name, in: place } = sectionOf(parameter) ?? {}
     const path = [...at, i]
-    const isWhole = typeof name === 'string' && typeof place === 'string'
     if (typeof $ref === 'string') continue
-    if (!isWhole) {
-      yield { path, sentence: `${nameOf(path)} must be a parameter with name and in, or a $ref` }
+    if (typeof name !== 'string' || typeof place !== 'string') {
+      yield fault(path, 'must be a parameter with name and in, or a $ref')
     } else if (!places.includes(place)) {
-      const inPath = [...path, 'in']
-      yield {
-        path: inPath,
-        sentence: `${nameOf(inPath)} must be ${places.join(', ')}, got ${JSON.stringify(place)}`,
-      }
+      yield fault([...path, 'in'], `must be ${places.join(', ')}, got ${JSON.stringify(place)}`)
     }
   }
+}
+
+function fault(path: Path, sentence: string): Fault {
+  return { path, sentence: `${nameOf(path)} ${sentence}` }
+}
+
+/** A section of a document; an empty one in place of something else, which is a mistake. */
+function* sectionAt(at: Path, value: unknown, expected: string): Generator<Fault, Section> {
+  const section = sectionOf(value)
+  if (!section) yield fault(at, `must be ${expected}`)
+  return section ?? {}
 }
 
 function sectionOf(value: unknown): Section | undefined {
@@ -152,11 +135,8 @@ function* referenceFaults(
   const { $ref } = value as { $ref?: unknown }
   if (typeof $ref === 'string') {
     const at = [...path, '$ref']
-    if (!$ref.startsWith('#/')) {
-      yield { path: at, sentence: `${nameOf(at)} must lead within this document, got "${$ref}"` }
-    } else if (targetOf(document, $ref) === undefined) {
-      yield { path: at, sentence: `${nameOf(at)} leads nowhere: "${$ref}"` }
-    }
+    if (!$ref.startsWith('#/')) yield fault(at, `must lead within this document, got "${$ref}"`)
+    else if (targetOf(document, $ref) === undefined) yield fault(at, `leads nowhere: "${$ref}"`)
   }
   for (const [name, member] of Object.entries(value)) {
     if (free.has(name) || name.startsWith('x-')) continue
