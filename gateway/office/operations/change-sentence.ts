@@ -93,7 +93,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => string>> = {
   'console.sign-in': ({ now }) =>
     `signed in at the console, with the role ${text(now['role'])}, from ${text(now['address'])}`,
   'console.refused': ({ now }) =>
-    `refused a wrong token at the console, from ${text(now['address'])}${now['unsaid'] ? `, and ${counted(now['unsaid'], 'other')} before` : ''}`,
+    `refused a wrong token at the console, from ${text(now['address'])}${now['droppedLines'] ? `, and ${counted(now['droppedLines'], 'other')} before` : ''}`,
 }
 
 /** The limits of plans that were raised and lowered; `undefined` if anything else has changed, too. */

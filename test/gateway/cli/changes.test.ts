@@ -48,6 +48,12 @@ const sentences: readonly (readonly [
     'banned “Mike” until 2026-11-25 18:23:00Z: it sent 20 requests after a 429 had asked it to wait',
   ],
   ['bans.set', null, { id: 'VICTIM', until }, 'banned “Mike” until 2026-11-25 18:23:00Z'],
+  [
+    'console.refused',
+    null,
+    { address: '10.2.0.1', droppedLines: 107 },
+    'refused a wrong token at the console, from 10.2.0.1, and 107 others before',
+  ],
   ['bans.lift', { until }, null, 'lifted the ban of “Mike”'],
   [
     'quota.reset',
