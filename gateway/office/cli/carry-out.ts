@@ -1,14 +1,14 @@
 import { printable } from '../../../shared/printable.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { RowMistakes } from '../../front/keys/row-mistakes.ts'
-import type { CommandContext } from '../operations/context.ts'
+import type { CommandContext, Endpoint, Sent } from '../operations/context.ts'
 import { Listed } from '../operations/listed.ts'
 import { forPrograms, WrongInput, type WorkingOperation } from '../operations/operation.ts'
+import type { Content } from '../operations/parameter.ts'
 import type { Input } from './arguments.ts'
 import { keyFinder, keyWord } from './given.ts'
 import { secretsOf } from './options.ts'
 import { jsonText } from './output.ts'
-import { requestFor } from './request.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 type Call = Readonly<{
@@ -47,6 +47,42 @@ async function askFor(
   const text = input.values['json'] ? jsonText(answer) : await operation.text(answer, context)
   surroundings.stdout.write(`${text}\n`)
   return operation.isRefused?.(answer) ? 1 : 0
+}
+
+/** The values that a command was given as a request: in its query, its headers or its body. */
+function requestFor(
+  { parameters }: There,
+  endpoint: Endpoint,
+  values: Call['values'],
+): { target: Endpoint; sent: Sent } {
+  const headers: Record<string, string> = { accept: 'application/json' }
+  const named: Record<string, unknown> = {}
+  let body: string | undefined
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const value = values[name]
+    if (value === undefined) continue
+    if ('types' in parameter) {
+      body = (value as Content).read()
+      headers['content-type'] = parameter.types[0] ?? ''
+    } else if ('header' in parameter && typeof value === 'string') {
+      headers[parameter.header ?? ''] = `"${value}"`
+    } else named[name] = value
+  }
+  if (body !== undefined) return { target: endpoint, sent: { body, headers } }
+  if (Object.keys(named).length === 0) return { target: endpoint, sent: { headers } }
+  if (/^(?:GET|DELETE) /.test(endpoint)) {
+    return { target: withQuery(endpoint, named), sent: { headers } }
+  }
+  headers['content-type'] = 'application/json'
+  return { target: endpoint, sent: { body: JSON.stringify(named), headers } }
+}
+
+function withQuery(endpoint: Endpoint, named: Call['values']): Endpoint {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(named)) {
+    query.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+  }
+  return `${endpoint}?${query.toString()}`
 }
 
 /** Finds the key that is meant, and asks for secrets, which no command line should hold. */
