@@ -6,20 +6,18 @@ import { QuotaDesk } from './quota-desk.ts'
 import { SwapDesk } from './swap-desk.ts'
 import type { Stores } from '../../front/stores/stores.ts'
 
-export type DesksOptions = Readonly<{
-  stores: Stores
-  plans: Config['plans']
-  /** For those who change swaps. */
-  upstreams?: Config['upstreams']
-  clock: Clock
-  /** The author of changes, for the audit. */
-  by: string
-}>
+type DesksOptions = Pick<Config, 'plans' | 'upstreams'> &
+  Readonly<{
+    stores: Stores
+    clock: Clock
+    /** The author of changes, for the audit. */
+    by: string
+  }>
+
+export type Desks = ReturnType<typeof desksFor>
 
 /** The operations on keys, bans and quotas, for the command line and the admin API alike. */
-export type Desks = Readonly<{ keys: KeyDesk; quotas: QuotaDesk; swaps: SwapDesk }>
-
-export function desksFor({ stores, plans, upstreams = new Map(), clock, by }: DesksOptions): Desks {
+export function desksFor({ stores, plans, upstreams, clock, by }: DesksOptions) {
   const { keys, quota, audit, lastUses } = stores
   const noted = noterFor(audit, by, clock)
   return {

@@ -1,4 +1,3 @@
-import { withCommas } from '../../../shared/commas.ts'
 import { printable } from '../../../shared/printable.ts'
 import { timeText } from '../../../shared/times.ts'
 import { windows } from '../../../shared/windows.ts'
@@ -65,10 +64,7 @@ const counts: readonly Count[] = [
 function sums({ lastMinute, range }: Snapshot): string {
   const columns = [lastMinute, ...(range ? [range.sums] : [])]
   const heads = ['', 'LAST MINUTE', ...(range ? [range.name.toUpperCase()] : [])]
-  const rows = counts.map(([label, count]) => [
-    label,
-    ...columns.map((each) => withCommas(count(each))),
-  ])
+  const rows = counts.map(([label, count]) => [label, ...columns.map(count)])
   const own = ['own p50, p99', ...columns.map((each) => timesText(each.own))]
   const upstream = ['backend p50, p99', ...columns.map((each) => timesText(each.upstream))]
   const table = aligned([heads, ...rows, own, upstream])
@@ -84,7 +80,7 @@ function routes({ routes }: Snapshot): string {
   if (routes.length === 0) return ''
   const rows = routes.map(({ route, requests, refused, failed, ...times }) => [
     route,
-    ...[requests, refused, failed].map(withCommas),
+    ...[requests, refused, failed],
     timesText(times),
   ])
   return aligned([['ROUTE', 'REQUESTS IN 15 MINUTES', 'REFUSED', 'FAILED', 'P50, P99'], ...rows])
@@ -118,7 +114,7 @@ function refusedKeys({ refusedKeys }: Snapshot): string {
     `${key} (${name})`,
     plan,
     window ?? 'other',
-    withCommas(count),
+    count,
   ])
   return aligned([['REFUSED KEY', 'PLAN', 'BY', 'REFUSED A MINUTE'], ...rows])
 }

@@ -145,7 +145,7 @@ t.test('a ban holds for tokens of other accounts, from their first request on', 
   t.equal(await statusOf(token('bob', { tenant: 'other' })), 200)
 
   const { stores } = app.front
-  const operators = desksFor({ plans: config.plans, stores, clock: Date.now, by: 'ada' }).quotas
+  const operators = desksFor({ ...config, stores, clock: Date.now, by: 'ada' }).quotas
   t.match(await operators.bans(), [{ key: idOf('alice') }], 'it is listed once')
   await operators.lift(idOf('alice'))
   t.strictSame(await quotas.bans(), [])
@@ -180,7 +180,7 @@ for (const [where, url] of Object.entries(stores)) {
     const [one, other] = [token('carol', { tenant: 'one' }), token('carol', { tenant: 'other' })]
     t.strictSame([await statusOf(one), await statusOf(other)], [200, 200])
     const { stores } = app.front
-    const operators = desksFor({ plans: config.plans, stores, clock: Date.now, by: 'ada' }).quotas
+    const operators = desksFor({ ...config, stores, clock: Date.now, by: 'ada' }).quotas
     await operators.ban(idOf('carol'), 60_000)
     await until(async () => (await stores.quota.bans()).length === 2)
     // What a gateway with Redis knows of bans ends with any lift.

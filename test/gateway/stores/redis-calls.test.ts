@@ -267,6 +267,7 @@ t.test('reports on 5,000 keys leave Redis to those who decide', async (t) => {
   )
   const { quotas } = desksFor({
     ...{ stores, clock: Date.now, by: 'me' },
+    upstreams: new Map(),
     plans: new Map(),
   })
   const limits = { perMinute: 1e6, perDay: 1e6 }

@@ -1,4 +1,4 @@
-import { withCommas } from '../../../../shared/commas.ts'
+import { counted, withCommas } from '../../../../shared/commas.ts'
 import type { Difference } from '../../config/diff.ts'
 import { valueText } from '../../config/show.ts'
 import { aligned } from '../table.ts'
@@ -22,7 +22,7 @@ export function differencesText(
     const sentence = `${withCommas(count)} ${count === 1 ? 'key has' : 'keys have'} the plan ${plan}`
     return refusedCount === 0
       ? `${sentence}.`
-      : `${sentence}: ${counting(refusedCount, 'key')} will be refused.`
+      : `${sentence}: ${counted(refusedCount, 'key')} will be refused.`
   })
   return [
     aligned([['SETTING', 'NOW', 'THEN'], ...rows]),
@@ -36,9 +36,4 @@ export function differencesText(
 
 function textOf(value: unknown): string {
   return value === null ? '-' : valueText(value)
-}
-
-/** A number with its noun. */
-export function counting(count: number, noun: string): string {
-  return `${withCommas(count)} ${noun}${count === 1 ? '' : 's'}`
 }

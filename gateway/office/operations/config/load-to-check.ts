@@ -1,3 +1,4 @@
+import { counted } from '../../../../shared/commas.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { CompleteFile } from '../../config/defaults.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
@@ -6,7 +7,6 @@ import type { Loaded } from '../../config/load.ts'
 import type { Environment } from '../../config/variables.ts'
 import type { Said } from '../operation.ts'
 import type { Content } from '../parameter.ts'
-import { counting } from './differences.ts'
 
 /** Loads a configuration to check, or says what is found in one that can't be used here. */
 export async function loadToCheck(
@@ -54,16 +54,16 @@ function soundText(
   { plans, routes, upstreams, headers }: CompleteFile,
   unset: readonly string[],
 ): string {
-  const counted = [
-    counting(Object.keys(plans).length, 'plan'),
-    counting(routes.length, 'route'),
-    counting(Object.keys(upstreams).length, 'upstream'),
+  const parts = [
+    counted(Object.keys(plans).length, 'plan'),
+    counted(routes.length, 'route'),
+    counted(Object.keys(upstreams).length, 'upstream'),
   ]
-  const left = counting(unset.length, 'variable')
+  const left = counted(unset.length, 'variable')
   const lacking = unset.length === 0 ? '' : ` Not set: ${left} (${unset.join(', ')}).`
   const draft = draftOf(headers.ietf)
   const fields = draft ? ` RateLimit and RateLimit-Policy are sent as of ${draft}.` : ''
-  return `${name} is valid: ${counted.join(', ')}.${fields}${lacking}`
+  return `${name} is valid: ${parts.join(', ')}.${fields}${lacking}`
 }
 
 function wholeOf(name: string, { message }: ConfigError): Finding {

@@ -6,6 +6,7 @@ import { configText } from '../../config/show.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { Written } from '../written.ts'
 import { howToSave, saveFault, savingOf } from './savable.ts'
+import { KeyMistake } from '../../../front/keys/mistake.ts'
 
 export const runningConfig = ofGateway({
   name: 'config running',
@@ -63,3 +64,25 @@ export function stateText(inForce: ConfigInForce): string {
     ...(mistakes.length > 0 ? ['It refuses the current file:', ...withMore(mistakes, more)] : []),
   ].join('\n')
 }
+
+export const reloadConfig = ofGateway({
+  name: 'config reload',
+  at: ['POST /admin/config/reload'],
+  summary: 'Make the running gateway reload its file now',
+  details:
+    'A gateway follows its file by itself. This tells at once whether the file is in force, and its mistakes if not.',
+  parameters: {},
+  changes: true,
+  role: 'all',
+  run: async ({ reloader, by }) => {
+    const result = await reloader.reload(by)
+    if (result !== 'refused') return inForce(reloader, { result })
+    const mistakes = mistakesIn(reloader.state)
+    throw new KeyMistake(
+      `the file is refused, and the configuration before stays in force: ${mistakes}`,
+      'conflict',
+    )
+  },
+  text: ({ result, ...inForce }) =>
+    `${result === 'changed' ? 'The file is in force now.' : 'The file changes nothing.'}\n${stateText(inForce)}`,
+})

@@ -1,12 +1,11 @@
 import { withMore } from '../../../../shared/and-more.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import { replaceFile, writtenText } from '../../config/replace-file.ts'
+import { replaceFile, writtenText, FileFault } from '../../config/replace-file.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { GatewayContext } from '../context.ts'
 import { entityTag } from '../kinds.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { configTypes, valueOf } from '../parameters.ts'
-import { conflict } from './file.ts'
 import { inForce, mistakesIn, stateText } from './running.ts'
 import { requireSaving, saveFault } from './savable.ts'
 
@@ -89,4 +88,27 @@ async function requireGood({ reloader }: GatewayContext, text: string): Promise<
     const why = withMore(error.mistakes, error.more).join('; ') || error.message
     throw new KeyMistake(`nothing was saved: ${why}`)
   }
+}
+
+export const configFileText = ofGateway({
+  name: 'config file',
+  at: ['GET /admin/config/file'],
+  summary: 'Print the running gateway’s file as it is now; needs admin.save',
+  details: 'Its hash is what config save needs as --over. The text may hold secrets.',
+  parameters: {},
+  role: 'all',
+  run: async (context) => {
+    await requireSaving(context)
+    const { file } = context.reloader.state
+    return { file, ...(await writtenText(file).catch(conflict)) }
+  },
+  file: ({ text, hash }) => ({ type: 'application/yaml; charset=utf-8', text, tag: `"${hash}"` }),
+  text: ({ text }) => text.replace(/\r?\n$/, ''),
+})
+
+export type ConfigText = AnswerOf<typeof configFileText>
+
+/** Tells of a file that can't be read or written. */
+function conflict(error: unknown): never {
+  throw error instanceof FileFault ? new KeyMistake(error.message, 'conflict') : error
 }

@@ -86,9 +86,9 @@ function callerRows({ caller }: JudgedToken): string[][] {
     account: caller.account ?? 'none',
     scopes: caller.scopes?.join(' ') ?? 'a claim that routes with scopes refuse',
     ...caller.headers,
-  }).map(([name, value]) => [`${name}:`, printable(value)])
+  }).map(([name, value]) => [`${name}:`, value])
 }
 
 function shown(members: object | null): string {
-  return members === null ? 'can’t be read' : printable(JSON.stringify(members))
+  return members === null ? 'can’t be read' : JSON.stringify(members)
 }

@@ -1,5 +1,4 @@
 import { withCommas } from '../../../../shared/commas.ts'
-import { printable } from '../../../../shared/printable.ts'
 import { iso, timeText } from '../../../../shared/times.ts'
 import { ofGateway, type AnswerOf } from '../operation.ts'
 import { aligned } from '../table.ts'
@@ -32,19 +31,15 @@ export const listIssuers = ofGateway({
   text: (issuers) => {
     if (issuers.length === 0) return 'The configuration has no issuers: callers come with keys.'
     const rows = issuers.map(({ issuer, callers, maxCallers, keys, fetchedAt, failure }) => [
-      printable(issuer),
+      issuer,
       `${withCommas(callers)} of ${withCommas(maxCallers)}`,
       keys ?? 'none yet',
       fetchedAt === null ? '' : timeText(Date.parse(fetchedAt)),
-      failure === null ? '' : printable(failure),
+      failure ?? '',
     ])
     const heads = ['ISSUER', 'CALLERS', 'KEYS', 'FETCHED', 'LAST FAILURE']
     const leftOut = issuers.flatMap(({ issuer, leftOut }) =>
-      leftOut.map(({ kid, reason }) => [
-        printable(issuer),
-        printable(kid ?? 'without kid'),
-        reason,
-      ]),
+      leftOut.map(({ kid, reason }) => [issuer, kid ?? 'without kid', reason]),
     )
     const table = aligned([heads, ...rows])
     if (leftOut.length === 0) return table

@@ -1,3 +1,4 @@
+import { counted } from '../../../../shared/commas.ts'
 import { endText } from '../../../../shared/times.ts'
 import { windows } from '../../../../shared/windows.ts'
 import type { KeyDesk } from '../../../front/keys/key-desk.ts'
@@ -15,8 +16,7 @@ export async function sharing({ id, account, test }: Key, keys: KeyDesk): Promis
   const all = await keys.keysOf(account)
   const others = all.filter((key) => key.id !== id && sharesQuota(key)).length
   if (others < 1) return [`It is the only key of the account ${account} so far.`]
-  const many = others === 1 ? '1 other key' : `${others} other keys`
-  return [`It shares one quota with ${many} of the account ${account}.`]
+  return [`It shares one quota with ${counted(others, 'other key')} of the account ${account}.`]
 }
 
 function sharesQuota({ test, revokedAtMs }: Key): boolean {

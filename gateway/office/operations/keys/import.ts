@@ -1,4 +1,4 @@
-import { withCommas } from '../../../../shared/commas.ts'
+import { counted, withCommas } from '../../../../shared/commas.ts'
 import { settingColumns } from '../../../front/keys/rows.ts'
 import { operation } from '../operation.ts'
 import { aSwitch } from '../parameters.ts'
@@ -42,7 +42,7 @@ export const importKeys = operation({
     skipped,
   }),
   text: ({ dryRun, keys, skipped = 0 }) => {
-    const count = keys === 1 ? '1 key' : `${withCommas(keys)} keys`
+    const count = counted(keys, 'key')
     const left = skipped > 0 ? ` ${withCommas(skipped)} left out: in the store already.` : ''
     return dryRun
       ? `The file has no mistakes: ${count} would be imported.${left}`

@@ -8,7 +8,7 @@ import { effectiveLimits } from '../../../front/limits/plan.ts'
 import type { Context } from '../context.ts'
 import { aligned } from '../table.ts'
 import { ownLimitsText } from './limit-texts.ts'
-import { windowText, type Standings } from './standings.ts'
+import { windowText, type Standings } from './listing.ts'
 
 /** The most characters of a key's restrictions in a line of the list. */
 const longestOnly = 28

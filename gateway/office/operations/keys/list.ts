@@ -13,7 +13,7 @@ import { listTable } from './list-table.ts'
 import { listingOf, usualPage, type Listing } from './listing.ts'
 import type { PageOfKeys } from './order.ts'
 import { keyOrders } from './place.ts'
-import type { Standings } from './standings.ts'
+import type { Standings } from './listing.ts'
 
 /** A page of more keys takes callers' loop for some ms. */
 const longPage = 200

@@ -1,7 +1,13 @@
 import { countsOn, latestDays, type DayCounts } from '../../../front/counts/usage.ts'
 import { wantedBy, type KeyFilter } from '../../../front/keys/filter.ts'
-import { inUse, isByUse, pageInUse, wantedByUse } from '../../../front/keys/in-use.ts'
-import type { PageInUse, UseFilter } from '../../../front/keys/in-use.ts'
+import {
+  inUse,
+  isByUse,
+  pageInUse,
+  wantedByUse,
+  type PageInUse,
+  type UseFilter,
+} from '../../../front/keys/in-use.ts'
 import type { KeyInUse } from '../../../front/keys/last-use-store.ts'
 import { cursorAt } from '../../../front/keys/line.ts'
 import { keyView, type KeyView } from '../../../front/keys/view.ts'
@@ -10,7 +16,9 @@ import { Listed } from '../listed.ts'
 import { WrongInput } from '../operation.ts'
 import { pageInOrder, type PageOfKeys } from './order.ts'
 import type { KeyOrder, KeyPlace } from './place.ts'
-import { standingsOf, type Standings } from './standings.ts'
+import { withCommas } from '../../../../shared/commas.ts'
+import { StoreDamaged } from '../../../../shared/store-errors.ts'
+import type { KeyStanding, UsedWindow } from '../key-standing.ts'
 
 /** The keys on a page unless told. */
 export const usualPage = 50
@@ -98,4 +106,43 @@ async function* wanted<Item>(
 
 function byAge({ key: a }: KeyInUse, { key: b }: KeyInUse): number {
   return a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
+}
+
+/** How keys stand with their limits, and their requests of today, by their ids. */
+export type Standings = ReadonlyMap<
+  string,
+  { standing: KeyStanding; admittedToday: number; refusedToday: number }
+>
+
+/** Asks the stores for all keys of a page together. A key whose counters are damaged has no standing. */
+async function standingsOf(
+  keys: readonly KeyInUse[],
+  { stores, desks, clock, flush }: Context,
+): Promise<Standings> {
+  await flush()
+  const { quotas } = desks()
+  const ids = keys.map(({ key }) => key.id)
+  const [standings, counts] = await Promise.all([
+    Promise.all(keys.map(({ key }) => quotas.standing(key).catch(absentIfDamaged))),
+    countsOn(stores().tallies, latestDays(1, clock()).toDay, ids),
+  ])
+  return new Map(
+    standings.flatMap((standing, i) => {
+      const id = ids[i] ?? ''
+      const { admitted = 0, refused = 0 } = counts.get(id) ?? {}
+      return standing
+        ? [[id, { standing, admittedToday: admitted, refusedToday: refused }] as const]
+        : []
+    }),
+  )
+}
+
+function absentIfDamaged(error: unknown): undefined {
+  if (!(error instanceof StoreDamaged)) throw error
+}
+
+/** The use of a window, such as `23/60`. */
+export function windowText(window: UsedWindow | null | undefined): string {
+  if (!window) return ''
+  return `${withCommas(window.used)}/${window.limit === null ? 'unlimited' : withCommas(window.limit)}`
 }

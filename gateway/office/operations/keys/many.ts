@@ -1,4 +1,4 @@
-import { withCommas } from '../../../../shared/commas.ts'
+import { counted } from '../../../../shared/commas.ts'
 import { breathe } from '../../../../shared/breathe.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -131,8 +131,7 @@ export async function questionAboutMany(
   if (target.dryRun || oneKeyOf(target)) return undefined
   const { changed } = await editMany(context, { ...target, dryRun: true }, edit)
   if (changed.length === 0) return undefined
-  const many = changed.length === 1 ? '1 key' : `${withCommas(changed.length)} keys`
-  return `${verb} ${many} of the account ${target.account}?`
+  return `${verb} ${counted(changed.length, 'key')} of the account ${target.account}?`
 }
 
 /** Why a key stays as it is; throws a `KeyMistake` if it can't be changed. */
@@ -159,7 +158,7 @@ function difference(
 /** The text for people. */
 export function manyText({ dryRun, changed, skipped, left }: ManyEdited): string {
   const count = (keys: readonly unknown[], one: string, many: string): string =>
-    keys.length === 1 ? `1 key ${one}:` : `${withCommas(keys.length)} keys ${many}:`
+    `${counted(keys.length, 'key')} ${keys.length === 1 ? one : many}:`
   const why = ({ id, name, why }: Left): string[] => [id, name, why]
   const part = (head: string, rows: readonly string[][]): string[] =>
     rows.length > 0 ? [`${head}\n${aligned(rows)}`] : []

@@ -1,4 +1,4 @@
-import { withCommas } from '../../../../shared/commas.ts'
+import { counted, withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { whoseText } from '../../explain/sentences.ts'
@@ -183,7 +183,7 @@ function rowOf(line: TimelineLine): string[] {
 function whyText(line: Extract<TimelineLine, { count: number }>): string {
   const { count, reason, operation, cap, limit, used } = line
   const of = operation === undefined ? (cap ? ' of the cap' : '') : ` of ${operation}`
-  const times = `${withCommas(count)} ${count === 1 ? 'refusal' : 'refusals'}`
+  const times = counted(count, 'refusal')
   const window = limit === null ? '' : `: ${withCommas(used ?? 0)} of ${withCommas(limit)} used`
   return `${times}, ${reason}${of}${window}`
 }

@@ -1,4 +1,3 @@
-import { withCommas } from '../../../../shared/commas.ts'
 import { windowNames } from '../../../../shared/windows.ts'
 import { nearPart, planDemand, type Distribution, type PlanDemand } from '../../foresight/demand.ts'
 import { operation } from '../operation.ts'
@@ -30,8 +29,9 @@ const legend =
 
 function table({ plan, byDay }: PlanDemand): string {
   if (byDay.length === 0) return `No key of the plan ${plan} was used.`
-  const numbers = ({ quotas, median, p90, p99, highest, near, refused }: Distribution): string[] =>
-    [quotas, median, p90, p99, highest, near, refused].map(withCommas)
+  const numbers = ({ quotas, median, p90, p99, highest, near, refused }: Distribution) => {
+    return [quotas, median, p90, p99, highest, near, refused]
+  }
   const rows = byDay.flatMap((ofDay) =>
     windowNames
       .flatMap((name) => (ofDay[name] ? [[name, ...numbers(ofDay[name])]] : []))

@@ -1,4 +1,3 @@
-import { withCommas } from '../../../../shared/commas.ts'
 import { nearPart } from '../../foresight/demand.ts'
 import { plansToday, type PlanToday } from '../../foresight/plans-today.ts'
 import { operation } from '../operation.ts'
@@ -24,7 +23,7 @@ function table(plans: readonly PlanToday[]): string {
   const rows = plans.map(({ name, limits, keys, near, admittedToday, refusedToday }) => [
     name,
     limits === null ? 'not in the configuration' : limitsText(limits),
-    ...[keys, near, admittedToday, refusedToday].map(withCommas),
+    ...[keys, near, admittedToday, refusedToday],
   ])
   const heads = ['PLAN', 'LIMITS', 'KEYS', 'NEAR', 'ADMITTED TODAY', 'REFUSED TODAY']
   const legend = `NEAR: quotas that reached ${nearPart * 100} % of one of their limits today.`

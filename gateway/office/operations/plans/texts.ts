@@ -4,7 +4,7 @@ import { changedWindows, limitIn, windowsOf, type LimitsView } from '../../fores
 import { withCommas } from '../../../../shared/commas.ts'
 import { csvText } from '../../../../shared/csv-text.ts'
 import { memberName, type Window } from '../../../../shared/windows.ts'
-import { aligned } from '../table.ts'
+import { aligned, type Cell } from '../table.ts'
 
 /** A preview for people: a summary, who is hit, who was refused, and what it can't tell. */
 export function previewText(preview: PlanPreview): string {
@@ -75,16 +75,15 @@ function hitTable(hit: readonly HitQuota[], shown: readonly Window[]): string {
 function refusedTable(refused: readonly RefusedQuota[], shown: readonly Window[]): string {
   const rows = refused.map((each) => [
     ...cells(each, each.daysRefused.length, shown),
-    ...shown.map(({ name }) => withCommas(each.refused[name] ?? 0)),
+    ...shown.map(({ name }) => each.refused[name] ?? 0),
   ])
   const by = shown.map(({ name }) => `BY ${name.toUpperCase()}`)
   return aligned([[...headsFor(shown, 'REFUSED ON'), ...by], ...rows])
 }
 
-function cells(row: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): string[] {
+function cells(row: HitQuota | RefusedQuota, days: number, shown: readonly Window[]): Cell[] {
   const { name, plan, quota } = row
-  const highest = shown.map((window) => withCommas(peakOf(row, window)))
-  return [name, plan, quota, withCommas(row.days), withCommas(days), ...highest]
+  return [name, plan, quota, row.days, days, ...shown.map((window) => peakOf(row, window))]
 }
 
 function peakOf(peaks: Peaks, { name }: Window): number {

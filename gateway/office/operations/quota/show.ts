@@ -1,5 +1,4 @@
 import { longestFirst, windows } from '../../../../shared/windows.ts'
-import { withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
 import type { QuotaView } from '../quota-desk.ts'
@@ -39,13 +38,13 @@ function placesText({ atOnce, operations, cap, underWay = [] }: QuotaView): stri
     ['cap', cap?.atOnce],
   ] as const
   const rows = limited.flatMap(([name, state]) => {
-    return state ? [[name, withCommas(state.limit), withCommas(state.used)]] : []
+    return state ? [[name, state.limit, state.used]] : []
   })
   if (rows.length === 0) return ''
   const table = aligned([['AT ONCE', 'LIMIT', 'UNDER WAY'], ...rows])
   const holders = underWay.map(({ gateway, operation, cap, count, since }) => {
     const of = operation ?? (cap ? 'cap' : 'quota')
-    return [gateway, of, withCommas(count), timeText(Date.parse(since))]
+    return [gateway, of, count, timeText(Date.parse(since))]
   })
   if (holders.length === 0) return `\n\n${table}`
   return `\n\n${table}\n\n${aligned([['GATEWAY', 'OF', 'UNDER WAY', 'SINCE'], ...holders])}`
@@ -58,15 +57,10 @@ function grantsText({ grants }: QuotaView): string {
     ({ isRequired, limit }) => isRequired || grants.some((grant) => grant[limit]),
   )
   const rows = grants.map(({ day, by, note, ...points }) => {
-    const cells = shown.map(({ limit }) => text(points[limit]))
-    return [day, ...cells, by, note ?? ''].map(printable)
+    return [day, ...shown.map(({ limit }) => points[limit] ?? '-'), by, note ?? '']
   })
   const heads = shown.map(({ name }) => name.toUpperCase())
   return `\n\n${aligned([['GRANTED', ...heads, 'BY', 'NOTE'], ...rows])}`
-}
-
-function text(points: number | null | undefined): string {
-  return typeof points === 'number' ? withCommas(points) : '-'
 }
 
 /** The windows. A banned key has nothing left in any. */

@@ -1,5 +1,4 @@
 import { withCommas } from '../../../../shared/commas.ts'
-import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { KeyMistake } from '../../../front/keys/mistake.ts'
 import { topUpIdPattern } from '../../../front/limits/top-ups.ts'
@@ -54,11 +53,10 @@ export const listTopUps = operation({
   run: ({ desks }, { key }) => desks().quotas.topUps(key),
   text: (topUps) => {
     if (topUps.length === 0) return 'Nothing was bought in advance.'
-    const rows = topUps.map(({ at, id, points, left, by, note }) =>
-      [timeText(Date.parse(at)), id, withCommas(points), withCommas(left), by, note ?? ''].map(
-        printable,
-      ),
-    )
+    const rows = topUps.map(({ at, id, points, left, by, note }) => [
+      timeText(Date.parse(at)),
+      ...[id, points, left, by, note ?? ''],
+    ])
     return aligned([['AT', 'ID', 'POINTS', 'LEFT', 'BY', 'NOTE'], ...rows])
   },
 })

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { withCommas } from '../../../../shared/commas.ts'
+import { counted } from '../../../../shared/commas.ts'
 import { argument, textOf } from '../parameters.ts'
 import { ofCommandLine } from '../operation.ts'
 
@@ -28,8 +28,7 @@ export const backupStore = ofCommandLine({
   },
   text: ({ from, to, keys, bytes }) => {
     const size = `${(bytes / 2 ** 20).toFixed(1)} MiB`
-    const count = `${withCommas(keys)} ${keys === 1 ? 'key' : 'keys'}`
-    return `${from} is backed up in ${to}: ${count}, ${size}.`
+    return `${from} is backed up in ${to}: ${counted(keys, 'key')}, ${size}.`
   },
 })
 

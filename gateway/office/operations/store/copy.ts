@@ -1,7 +1,7 @@
 import type { StoreSettings } from '../../../front/config/config.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
 import { aSwitch, textOf } from '../parameters.ts'
-import { rowTable } from './row-table.ts'
+import { rowTable } from './dump.ts'
 
 export const copyToStore = ofCommandLine({
   name: 'store copy',

@@ -1,3 +1,4 @@
+import { counted } from '../../../../shared/commas.ts'
 import { secretFault } from '../../../../shared/signature.ts'
 import { socketPathOf } from '../../../../shared/unix-socket.ts'
 import type { Config, UpstreamSettings } from '../../../front/config/config.ts'
@@ -94,7 +95,7 @@ function row({ probe, expected, got, milliseconds, breaks, note }: Finding): Cel
 
 /** Whether the backend can serve, in a sentence or two. */
 function verdict({ url, upstream, fit, findings }: CheckedUpstream): string[] {
-  const all = `${findings.length} ${findings.length === 1 ? 'probe' : 'probes'}`
+  const all = counted(findings.length, 'probe')
   if (fit) return [`${url} can serve the upstream ${upstream}: ${all}, nothing breaks.`]
   const broken = findings.filter(({ breaks }) => breaks.length > 0).length
   const unjudged = findings.filter(({ needsSignature }) => needsSignature).length

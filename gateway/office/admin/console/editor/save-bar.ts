@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ActionButton } from '../action-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import type { ConfigText } from '../../../operations/config/file.ts'
+import type { ConfigText } from '../../../operations/config/save.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { SaveFile } from './save-file.ts'
 import type { Checked } from './check-result.ts'
