@@ -14,7 +14,7 @@ import { EarnedBans } from './records/earned-bans.ts'
 
 /** Opens all that knows callers, with what they have used up, and the tunnels that end with them. */
 export function openCallers(opening: Opening) {
-  const { config, stores, meters, listening, member, clock, log, closers } = opening
+  const { config, stores, meters, member, clock, log, closers } = opening
   const records = outsideRecords(opening)
   const directory = openDirectory(opening, records)
   const { outsideCallers, issuers } = openOutside(opening, directory, records)
@@ -25,7 +25,6 @@ export function openCallers(opening: Opening) {
   })
   closers.add(() => tunnels.close())
   const { whenUnreachable } = config.store
-  const troubleOfQuotas = quotaTrouble(opening)
   const quotas: Quotas = new Quotas({
     banned: ({ key, quota }) => {
       tunnels.end(key)
@@ -38,10 +37,7 @@ export function openCallers(opening: Opening) {
     whenUnreachable,
     clock,
     meters,
-    trouble: (err) => {
-      listening.by?.storeTrouble(err && stores.waitsFor(err))
-      troubleOfQuotas(err)
-    },
+    trouble: quotaTrouble(opening),
   })
   closers.add(() => quotas.close())
   const strangers = new Strangers({

@@ -3,8 +3,6 @@ import type { FleetNews } from './fleet/store.ts'
 
 /** Hears of events in the front, which go on whether anybody listens. Each call returns at once, and never throws. */
 export interface FrontListener {
-  /** The store of counters doesn't answer, with the sentence why; or it does again, with `undefined`. */
-  storeTrouble(why: string | undefined): void
   /** The store was emptied. All gateways that see it name the same `epoch`. */
   storeEmptied(epoch: string): void
   targetOut(upstream: string, target: string, cause: Error | undefined): void

@@ -127,7 +127,6 @@ function listen(
   const { fleet, audit } = front.stores
   const fleetNews = differenceReporter({ fleet, audit, log, clock })
   front.listen({
-    storeTrouble: (why) => notices.outage.trouble(why),
     storeEmptied: (epoch) => {
       storeWarnings.emptied()
       notices.storeEmptied(epoch)

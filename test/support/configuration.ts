@@ -149,7 +149,7 @@ deprecations:
       - { account: acme, until: 2031-04-01T08:00Z }
 cors: { origins: [ "*", "http://localhost:3000" ], expose: [ ETag ] }
 traces: { to: "https://collector.example/otlp", sample: 0.5% }
-notices: [ { to: "https://10.0.0.9/x", secret: sixteen characters, about: [ key.*, store.back ], allow: [ 10.0.0.0/8 ] } ]
+notices: [ { to: "https://10.0.0.9/x", secret: sixteen characters, about: [ key.*, store.emptied ], allow: [ 10.0.0.0/8 ] } ]
 workers: auto
 drain: 1s
 shutdown: 1m

@@ -17,8 +17,6 @@ const noticeTypes = [
   'upstream.swap_back',
   'upstream.swapped',
   'gateways.differ',
-  'store.out_of_reach',
-  'store.back',
   'store.emptied',
   'operation.sunset_near',
   'certificate.ends',

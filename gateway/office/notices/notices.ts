@@ -9,8 +9,7 @@ import { addressesOf } from './addresses.ts'
 import { Deliveries } from './deliveries.ts'
 import { followAudit } from './follow-audit.ts'
 import type { NearLimit, NearLimits } from '../../front/counts/near-limits.ts'
-import { digest, noticeOf } from '../../front/records/notice.ts'
-import { StoreOutage } from './outage.ts'
+import { noticeOf } from '../../front/records/notice.ts'
 import { nearLimitNotice, watchedPercents } from './near-limits.ts'
 import { Outbox } from './outbox.ts'
 import type { DeliveryResult } from './send.ts'
@@ -21,9 +20,6 @@ import type { CertificateEnd } from '../../front/certificates.ts'
 
 /** The time between two looks for what is due. */
 const tickMs = 1_000
-
-/** The name in the store of the time between two outages. */
-const epochSubject = 'epoch'
 
 export type NoticesOptions = Readonly<{
   stores: Pick<Stores, 'notices' | 'fleet' | 'audit' | 'keys' | 'tallies'>
@@ -49,7 +45,6 @@ export type Tested = Readonly<{ to: string }> & DeliveryResult
 export class Notices {
   readonly outbox: Outbox
   readonly targets: TargetNews
-  readonly outage: StoreOutage
   readonly walks: HourlyScan
   readonly #options: NoticesOptions
   readonly #deliveries: Deliveries
@@ -71,12 +66,6 @@ export class Notices {
     const { id, name } = self()
     this.#lease = new Lease({ fleet: stores.fleet, name: 'notices', holder: id, about: name })
     this.targets = new TargetNews({ outbox, clock, id })
-    this.outage = new StoreOutage({
-      outbox,
-      deliveries: this.#deliveries,
-      clock,
-      names: () => ({ store: self().store, gateway: self().name }),
-    })
     this.change(config)
   }
 
@@ -157,27 +146,11 @@ export class Notices {
   async #tick(): Promise<void> {
     const { notices } = this.#options.stores
     await this.outbox.flush()
-    let turns: readonly NotedTurn[]
     try {
       await this.#lease.take()
-      turns = await notices.turns()
-      await this.#noteStart(turns)
+      await this.#work(await notices.turns())
     } catch {
-      return this.outage.tellDirectly(this.#lease.isHeld)
-    }
-    // A store that is back may fail again meanwhile; the next tick goes on.
-    await this.#work(turns).catch(() => undefined)
-  }
-
-  /** Notes what later changes are compared with. */
-  async #noteStart(turns: readonly NotedTurn[]): Promise<void> {
-    const { id } = this.#options.self()
-    const ended = await this.outage.settle()
-    const epoch = turns.find(({ subject }) => subject === epochSubject)?.state
-    if (epoch !== undefined && epoch !== ended) this.outage.epoch = epoch
-    else {
-      const state = digest([id, this.#options.clock()])
-      await this.outbox.turnNow({ subject: epochSubject, state, by: id }, undefined)
+      // An outage is reported elsewhere; the next tick goes on.
     }
   }
 

@@ -51,9 +51,8 @@ export class Outbox {
     this.#push({ type: notice?.type, run: () => this.turnNow(turn, notice) })
   }
 
-  addNow(notice: NewNotice, but: readonly string[] = []): Promise<void> {
-    const queues = queuesFor(this.addresses, notice.type).filter(({ id }) => !but.includes(id))
-    return this.#options.store().add(notice, queues)
+  addNow(notice: NewNotice): Promise<void> {
+    return this.#options.store().add(notice, queuesFor(this.addresses, notice.type))
   }
 
   turnNow(turn: Turn, notice: NewNotice | undefined): Promise<void> {
