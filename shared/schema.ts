@@ -33,8 +33,8 @@ export type Static<Schema> = Schema extends { anyOf: readonly (infer Each)[] }
               : unknown
 
 type OfItems<Items> = Items extends readonly unknown[]
-  ? { [Place in keyof Items]: Static<Items[Place]> }
-  : Static<Items>[]
+  ? { readonly [Place in keyof Items]: Static<Items[Place]> }
+  : readonly Static<Items>[]
 
 type OfMembers<Members> = Flat<
   {

@@ -1,58 +1,77 @@
-import { mergedLimits, type LimitSettings } from '../limits/limit-settings.ts'
-
-/** One secret of a key: the hash of its token, and the end of its validity. */
-export type Secret = Readonly<{ hash: string; untilMs?: number | undefined }>
+import { readerOf, Type, type Static } from '../../../shared/schema.ts'
+import { limitsSchema, mergedLimits, type LimitSettings } from '../limits/limit-settings.ts'
 
 export const keyStates = ['active', 'disabled', 'expired', 'revoked'] as const
 export type KeyState = (typeof keyStates)[number]
 
+const time = Type.Optional(Type.Integer())
+const text = Type.Optional(Type.String())
+const texts = Type.Optional(Type.Array(Type.String()))
+const yes = Type.Optional(Type.Boolean())
+/** One secret of a key: the hash of its token, and the end of its validity. */
+const secret = Type.Object({ hash: Type.String(), untilMs: time })
+
 /** The parts of a key that operators decide. Times are milliseconds since 1970. */
-export type KeySettings = Readonly<{
-  name: string
-  plan: string
-  account?: string | undefined
+const settings = {
+  name: Type.String(),
+  plan: Type.String(),
+  account: text,
   /** The id by which the operator's own systems know the customer. */
-  reference?: string | undefined
+  reference: text,
   /** Whether it may have refusals acted for it. It stays what it was made as. */
-  test?: boolean | undefined
-  limits?: LimitSettings | undefined
-  /** Limits that are counted for this key alone, beside those of its account. */
-  cap?: LimitSettings | undefined
-  expiresAtMs?: number | undefined
+  test: yes,
+  limits: Type.Optional(limitsSchema),
+  /** Limits that are counted for this key alone, beside those of its account, and the time at which they were set. */
+  cap: Type.Optional(Type.Object({ ...limitsSchema.properties, sinceMs: Type.Integer() })),
+  expiresAtMs: time,
   /** The key's restrictions; without one, everything is allowed. */
-  methods?: readonly string[] | undefined
-  paths?: readonly string[] | undefined
-  addresses?: readonly string[] | undefined
-  scopes?: readonly string[] | undefined
-  origins?: readonly string[] | undefined
-  note?: string | undefined
-}>
+  methods: texts,
+  paths: texts,
+  addresses: texts,
+  scopes: texts,
+  origins: texts,
+  note: text,
+}
+
+const keySchema = Type.Object({
+  ...settings,
+  id: Type.String(),
+  createdAtMs: Type.Integer(),
+  disabled: yes,
+  revokedAtMs: time,
+  /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
+  kind: text,
+  issuer: text,
+  subject: text,
+  /** The limits that they say it has; `limits` go before. */
+  outsideLimits: Type.Optional(limitsSchema),
+  /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
+  isTouched: yes,
+  /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
+  secrets: Type.Array(secret),
+})
 
 /** A key as it is stored. */
-export type Key = KeySettings &
-  Readonly<{
-    id: string
-    cap?: Cap | undefined
-    createdAtMs: number
-    disabled?: boolean | undefined
-    revokedAtMs?: number | undefined
-    /** How its caller is known, if by somebody else's word in place of a secret: `kind`, who says so, and whom they mean. */
-    kind?: string | undefined
-    issuer?: string | undefined
-    subject?: string | undefined
-    /** The limits that they say it has; `limits` go before. */
-    outsideLimits?: LimitSettings | undefined
-    /** Whether an operator has changed a record of that kind: it is kept, however long nobody uses it. */
-    isTouched?: boolean | undefined
-    /** The newest first. Ended ones stay for some time, so that every gateway learns of their end. */
-    secrets: readonly Secret[]
-  }>
+export type Key = Readonly<Static<typeof keySchema>>
 
-/** A cap, and the time at which it was set. */
-export type Cap = LimitSettings & Readonly<{ sinceMs: number }>
+export type Secret = Readonly<Static<typeof secret>>
+
+/** A key as operators make it. */
+export type KeySettings = Omit<Pick<Key, keyof typeof settings>, 'cap'> &
+  Readonly<{ cap?: LimitSettings | undefined }>
 
 /** A key and its version. Each change gives it a higher one. */
 export type StoredKey = Readonly<{ key: Key; version: number }>
+
+/** The key of a stored text; `undefined` if it is damaged, so that lists can leave it out. */
+export const intactKeyFrom = readerOf(keySchema)
+
+/** The key of a stored text; throws if it is damaged, because half a key must not work. */
+export function keyFrom(text: string): Key {
+  const key = intactKeyFrom(text)
+  if (key) return key
+  throw new Error('a key in the store is damaged')
+}
 
 /** The own limits of a key: an operator's, before those that somebody else says it has. */
 export function ownLimits({

@@ -13,7 +13,7 @@ import {
   type LimitSettings,
 } from '../limits/limit-settings.ts'
 import { longWindows, requiredWindows, windows, type Window } from '../../../shared/windows.ts'
-import type { Cap, Key, KeySettings } from './key.ts'
+import type { Key, KeySettings } from './key.ts'
 import { KeyMistake } from './mistake.ts'
 
 /** The parts of a key that operators may change later. */
@@ -168,7 +168,7 @@ export function changedCap(
   before: Pick<Key, 'cap' | 'account'>,
   { cap, account }: Pick<KeySettings, 'cap' | 'account'>,
   nowMs: number,
-): Cap | undefined {
+): Key['cap'] {
   const limits = mergedLimits(cap)
   if (!hasLimits(limits)) return undefined
   const goesOn = before.cap && before.account === account

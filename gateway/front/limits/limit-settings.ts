@@ -1,17 +1,46 @@
+import { Type, type Static } from '../../../shared/schema.ts'
 import { durationFrom } from '../../../shared/units.ts'
 import { withCommas } from '../../../shared/commas.ts'
-import { byLimit, limitNames, type LimitName } from '../../../shared/windows.ts'
+import { byLimit, limitNames } from '../../../shared/windows.ts'
 import type { Included } from './beyond.ts'
 import type { Limits } from './limits.ts'
 
-/** A key's own limits, which replace those of its plan; as operators write them. */
-export type LimitSettings = Readonly<
-  { [Name in LimitName]?: LimitSetting | undefined } & { atOnce?: AtOnceSetting | undefined }
->
+/** The form of `upTo`. */
+export const upToPattern = '^(?:\\d{1,7}(?:\\.\\d{1,3})?%|unlimited)$'
+
+const points = Type.Integer({ minimum: 1 })
+
+/** Points that are included in a window, and how far one may go beyond: a share of them above 100 %, or `unlimited`. */
+const metered = Type.Object({
+  limit: points,
+  beyond: Type.Literal('meter'),
+  upTo: Type.String({ pattern: upToPattern }),
+})
+
+/** Points that are included in a window; beyond them, those that were bought in advance are taken. */
+const prepaid = Type.Object({
+  limit: Type.Integer({ minimum: 0 }),
+  beyond: Type.Literal('prepaid'),
+})
+
+const limit = Type.Union([points, Type.Literal('unlimited'), metered, prepaid])
 
 /** How many requests may be under way at once. */
-export type AtOnceSetting =
-  number | 'unlimited' | Readonly<{ limit: number; linger?: string | undefined }>
+const atOnce = Type.Union([
+  points,
+  Type.Literal('unlimited'),
+  Type.Object({ limit: points, linger: Type.Optional(Type.String()) }),
+])
+
+/** A key's own limits, which replace those of its plan; as operators write them. */
+export const limitsSchema = Type.Object({
+  ...byLimit(() => Type.Optional(limit)),
+  atOnce: Type.Optional(atOnce),
+})
+
+export type LimitSettings = Readonly<Static<typeof limitsSchema>>
+export type LimitSetting = Static<typeof limit>
+export type AtOnceSetting = Static<typeof atOnce>
 
 /** The names of all limits: those of windows, and that of requests under way. */
 export const limitSettings = [...limitNames, 'atOnce'] as const
@@ -29,17 +58,6 @@ export function atOnceInWords(setting: AtOnceSetting): string {
 
 /** The most that may be limited. */
 export const mostAtOnce = 100_000
-
-export type LimitSetting = number | 'unlimited' | MeteredSetting | PrepaidSetting
-
-/** Points that are included in a window, and how far one may go beyond: a share of them above 100 %, or `unlimited`. */
-type MeteredSetting = Readonly<{ limit: number; beyond: 'meter'; upTo: string }>
-
-/** Points that are included in a window; beyond them, those that were bought in advance are taken. */
-type PrepaidSetting = Readonly<{ limit: number; beyond: 'prepaid' }>
-
-/** The form of `upTo`. */
-export const upToPattern = '^(?:\\d{1,7}(?:\\.\\d{1,3})?%|unlimited)$'
 
 /** Whether a text says how far one may go beyond: a share above 100 %, or without end. */
 export function isUpTo(text: string): boolean {
@@ -78,7 +96,7 @@ export function includedFrom(settings: LimitSettings): Included | undefined {
   })
 }
 
-export function isPrepaid(setting: LimitSetting | undefined): setting is PrepaidSetting {
+export function isPrepaid(setting: LimitSetting | undefined): setting is Static<typeof prepaid> {
   return typeof setting === 'object' && setting.beyond === 'prepaid'
 }
 
@@ -90,7 +108,7 @@ export function limitText(setting: LimitSetting | AtOnceSetting): string {
 }
 
 /** The same read: a limit behind which may stand how far one may go beyond. `undefined` if it isn't one. */
-export function beyondFrom(text: string): MeteredSetting | PrepaidSetting | undefined {
+export function beyondFrom(text: string): Exclude<LimitSetting, number | 'unlimited'> | undefined {
   const [, points = '', upTo = ''] = /^(0|[1-9]\d{0,14})\.\.(.*)$/.exec(text) ?? []
   const limit = Number(points)
   if (upTo === 'prepaid') return { limit, beyond: upTo }

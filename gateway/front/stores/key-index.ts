@@ -1,7 +1,6 @@
 import { lineFilterOf, wantedBy } from '../keys/filter.ts'
-import type { Key } from '../keys/key.ts'
+import { intactKeyFrom, type Key } from '../keys/key.ts'
 import { endOf, idIn, lineOf, lineOfDamaged, type LineFilter } from '../keys/line.ts'
-import { intactKeyFrom } from '../keys/record.ts'
 import type { KeyPage, KeyStore, PageQuery } from '../keys/store.ts'
 
 /** A line that a walk has found, with the record and the version of its key as they are now. */

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../../shared/windows.ts'
-import { intactKeyFrom, keyFrom } from '../../keys/record.ts'
+import { intactKeyFrom, keyFrom } from '../../keys/key.ts'
 import { auditStart, loadAudit } from '../../records/audit-list.ts'
 import { auditEntriesFrom, type AuditEntry } from '../../records/audit-store.ts'
 import { ledgerDays, type ClosedDay } from '../../records/ledger-store.ts'

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import type { Key } from '../../keys/key.ts'
-import { recordOf } from '../../keys/record.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import { keyImporter } from './import-keys.ts'
 import type { Lines } from './key-index.ts'
@@ -37,7 +36,7 @@ export function keyAdder(database: Database, clock: Clock, lines: Lines): KeySto
     if (keys.length > 0) lines.note(version + keys.length - 1)
     for (const [index, key] of keys.entries()) {
       lines.add(key)
-      const row = [key.id, version + index, recordOf(key)]
+      const row = [key.id, version + index, JSON.stringify(key)]
       if (insertKey.run(...row).changes === 0) throw new Clash(index)
       for (const { hash } of key.secrets) {
         if (insertSecret.run(hash, key.id).changes === 0) throw new Clash(index)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { isThere } from './database.ts'
-import { intactKeyFrom } from '../../keys/record.ts'
+import { intactKeyFrom } from '../../keys/key.ts'
 import { beginningOf } from '../../limits/counters.ts'
 import { newQuota, type QuotaState } from '../../limits/quota-state.ts'
 import { auditOn } from '../../records/audit-list.ts'

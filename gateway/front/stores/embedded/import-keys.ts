@@ -3,8 +3,7 @@ import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import { inBatches, inOrder } from '../../../../shared/in-order.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { Key } from '../../keys/key.ts'
-import { intactKeyFrom, recordOf } from '../../keys/record.ts'
+import { intactKeyFrom, type Key } from '../../keys/key.ts'
 import type { Added, Keys } from '../../keys/store.ts'
 import { importLockMs, interrupted, isRunning } from '../importing.ts'
 import { othersWrite, withoutSync } from './database.ts'
@@ -60,7 +59,8 @@ export function keyImporter({ database, clock, lines, nextVersion }: KeyImportOp
     const version = nextVersion()
     hide.run(version, version + keys.length - 1)
     for (const [index, key] of keys.entries()) {
-      if (insertKey.run(key.id, version + index, recordOf(key)).changes === 0) throw new Taken()
+      if (insertKey.run(key.id, version + index, JSON.stringify(key)).changes === 0)
+        throw new Taken()
     }
   }
 

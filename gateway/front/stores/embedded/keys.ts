@@ -1,9 +1,8 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import type { Key, StoredKey } from '../../keys/key.ts'
+import { intactKeyFrom, keyFrom, type Key, type StoredKey } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
-import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
 import type { Keys, Named } from '../../keys/store.ts'
 import { lineOfRecord, pageBy, type IndexedKeys } from '../key-index.ts'
 import { Clash, keyAdder, versionsIn } from './add-keys.ts'
@@ -37,7 +36,7 @@ export function embeddedKeys(database: Database, clock: Clock = Date.now) {
     const next = nextVersion()
     index.note(next)
     index.replace(lineOfRecord(key.id, before.record), lineOf(key))
-    changes.update.run(next, recordOf(key), key.id)
+    changes.update.run(next, JSON.stringify(key), key.id)
     for (const { hash } of key.secrets) {
       if (changes.ownSecret.get(hash, key.id)) continue
       if (changes.insertSecret.run(hash, key.id).changes === 0) throw new Clash(0)

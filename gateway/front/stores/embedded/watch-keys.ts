@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
-import { intactKeyFrom } from '../../keys/record.ts'
+import { intactKeyFrom } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { troubleOf } from '../trouble.ts'
 

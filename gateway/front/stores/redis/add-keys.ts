@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { inBatches } from '../../../../shared/in-order.ts'
 import type { Key } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
-import { recordOf } from '../../keys/record.ts'
 import type { Added, KeyStore } from '../../keys/store.ts'
 import { importLockMs, interrupted, isRunning } from '../importing.ts'
 import { lineOfRecord } from '../key-index.ts'
@@ -27,7 +26,7 @@ export function keyAdder(options: RedisOptions): KeyStore['add'] {
   async function addBatch(keys: readonly Key[], owner = ''): Promise<Added> {
     const args = keys.flatMap((key) => {
       const hashes = key.secrets.map(({ hash }) => hash)
-      return [key.id, recordOf(key), lineOf(key), hashes.length, ...hashes]
+      return [key.id, JSON.stringify(key), lineOf(key), hashes.length, ...hashes]
     })
     const position = Number(await add(owner, channel, ...args))
     if (position < 0) throw interrupted()

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/clock.ts'
 import { StoreDamaged } from '../../../../shared/store-errors.ts'
 import { fleetOn } from '../../fleet/shared-fleet.ts'
-import { intactKeyFrom } from '../../keys/record.ts'
+import { intactKeyFrom } from '../../keys/key.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { auditOn } from '../../records/audit-list.ts'
 import { ledgerOn } from '../../records/ledger-store.ts'

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../../shared/clock.ts'
-import { intactKeyFrom, keyFrom, recordOf } from '../../keys/record.ts'
-import type { StoredKey } from '../../keys/key.ts'
+import { intactKeyFrom, keyFrom, type StoredKey } from '../../keys/key.ts'
 import { lineOf } from '../../keys/line.ts'
 import type { Named, Watch } from '../../keys/store.ts'
 import { lineOfRecord, pageBy, type IndexedKeys } from '../key-index.ts'
@@ -82,7 +81,7 @@ export function redisKeys(options: RedisKeyOptions): IndexedKeys {
     async replace(key, version) {
       const lines = [lineOf(key), await storedLine(key.id)]
       const hashes = key.secrets.map(({ hash }) => hash)
-      const args = [names.channel, key.id, version, recordOf(key), ...lines, ...hashes]
+      const args = [names.channel, key.id, version, JSON.stringify(key), ...lines, ...hashes]
       return Number(await replace(...args)) === 1
     },
 

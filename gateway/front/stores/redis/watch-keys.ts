@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../shared/clock.ts'
-import { intactKeyFrom } from '../../keys/record.ts'
+import { intactKeyFrom } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
 import { troubleOf } from '../trouble.ts'
 import { answerOf, countFrom } from './answer.ts'
