@@ -65,12 +65,12 @@ async function mergedRuns<Item>(
  * items.
  */
 export async function* inBatches<Item>(
-  items: Iterable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
   batchSize: number = usualBatch,
 ): AsyncGenerator<readonly [batch: readonly Item[], done: number]> {
   let done = 0
   let batch: Item[] = []
-  for (const item of items) {
+  for await (const item of items) {
     if (batch.push(item) < batchSize) continue
     yield [batch, (done += batch.length)]
     batch = []

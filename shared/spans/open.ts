@@ -2,6 +2,7 @@ import type { Context, HrTime } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import type { Log } from '../log.ts'
+import { tellingTrouble } from '../trouble.ts'
 import { optionalPackages, version } from '../version.ts'
 import { within } from '../within.ts'
 import type { Span, SpanCounts, SpanSink } from './span.ts'
@@ -95,7 +96,7 @@ const success = 0
 
 /** Counts what becomes of spans, and tells when the collector begins to fail and when it takes spans again. */
 function counting(sender: SpanExporter, { counts, trouble }: SpansOptions) {
-  let isFailing = false
+  const tell = tellingTrouble(trouble)
   return {
     /** Spans that were made and aren't on their way yet; whoever makes one adds it. */
     waiting: 0,
@@ -104,10 +105,7 @@ function counting(sender: SpanExporter, { counts, trouble }: SpansOptions) {
       sender.export(spans, (result) => {
         const hasFailed = Number(result.code) !== success
         counts[hasFailed ? 'failed' : 'sent'] += spans.length
-        if (hasFailed !== isFailing) {
-          isFailing = hasFailed
-          trouble(hasFailed ? (result.error ?? new Error('it gave no reason')) : undefined)
-        }
+        tell(hasFailed ? (result.error ?? new Error('it gave no reason')) : undefined)
         done(result)
       })
     },

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
+import { tellingTrouble } from '../../../shared/trouble.ts'
 
 /** The time between two additions to the store: a crash loses the counts since the last one. */
 const everyMs = 4_000
@@ -11,15 +12,14 @@ export interface Written {
 /** Adds counts to the store from time to time. */
 export class CountWriter {
   readonly #all: readonly Written[]
-  readonly #trouble: (error: Error | undefined) => void
+  readonly #trouble: (error: unknown) => void
   readonly #timer: NodeJS.Timeout
   #writing: Promise<void> = Promise.resolve()
-  #isFailing = false
 
   /** `trouble` is called when writing begins to fail, and with `undefined` when it works again. */
   constructor(all: readonly Written[], trouble: (error: Error | undefined) => void) {
     this.#all = all
-    this.#trouble = trouble
+    this.#trouble = tellingTrouble(trouble)
     this.#timer = setInterval(() => void this.flush(), everyMs)
     this.#timer.unref()
   }
@@ -36,18 +36,16 @@ export class CountWriter {
   }
 
   async #write(): Promise<void> {
-    let failure: Error | undefined
+    let failure: unknown
     for (const each of this.#all) {
       try {
         await each.write()
       } catch (error) {
-        failure ??= error as Error
+        failure ??= error
         // An outage is the same for the others; what is damaged concerns one.
         if (error instanceof StoreUnavailable) break
       }
     }
-    const isFailing = failure !== undefined
-    if (isFailing !== this.#isFailing) this.#trouble(failure)
-    this.#isFailing = isFailing
+    this.#trouble(failure)
   }
 }

@@ -1,3 +1,4 @@
+import { inBatches } from '../../../shared/in-order.ts'
 import type { Key } from './key.ts'
 import { lastUse, type KeyInUse, type LastUseStore } from './last-use-store.ts'
 import { endOf } from './line.ts'
@@ -51,13 +52,7 @@ export async function* inUse(
   keys: AsyncIterable<Key>,
   store: Reader,
 ): AsyncGenerator<KeyInUse, void> {
-  let batch: Key[] = []
-  for await (const key of keys) {
-    if (batch.push(key) < batchSize) continue
-    yield* await usesOf(batch, store)
-    batch = []
-  }
-  yield* await usesOf(batch, store)
+  for await (const [batch] of inBatches(keys, batchSize)) yield* await usesOf(batch, store)
 }
 
 async function usesOf(keys: readonly Key[], store: Reader): Promise<KeyInUse[]> {

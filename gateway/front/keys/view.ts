@@ -1,6 +1,6 @@
 import { endIso, iso } from '../../../shared/times.ts'
 import { lastUse, markOf, type KeyInUse } from './last-use-store.ts'
-import type { LimitSettings } from '../limits/limit-settings.ts'
+import { hasLimits } from '../limits/limit-settings.ts'
 import { ownLimits, type Key, type KeyState, type Secret } from './key.ts'
 
 /** The old token of a key while it still works, and its last use. */
@@ -27,7 +27,7 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
     account,
     reference,
     test: test || undefined,
-    limits: hasLimits(limits) ? limits : undefined,
+    limits: limits && hasLimits(limits) ? limits : undefined,
     cap: cap && { ...cap, sinceMs: undefined },
     createdAt: iso(key.createdAtMs),
     expiresAt: iso(key.expiresAtMs),
@@ -48,10 +48,6 @@ export function keyView(key: Key, nowMs: number, { bannedUntilMs, inUse }: Besid
 }
 
 export type KeyView = ReturnType<typeof keyView>
-
-function hasLimits(limits: LimitSettings | undefined): boolean {
-  return limits !== undefined && Object.values(limits).some(Boolean)
-}
 
 function usesView(inUse: KeyInUse, nowMs: number) {
   const old = oldTokenOf(inUse, nowMs)

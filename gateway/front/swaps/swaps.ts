@@ -1,4 +1,4 @@
-import { asError } from '../../../shared/as-error.ts'
+import { tellingTrouble } from '../../../shared/trouble.ts'
 import { within } from '../../../shared/within.ts'
 import type { AuditStore } from '../records/audit-store.ts'
 import type { Config, UpstreamSettings } from '../config/config.ts'
@@ -47,13 +47,14 @@ type Entry = { readonly swap: Swap; users: number; timer: NodeJS.Timeout | undef
  */
 export class Swaps {
   readonly #options: SwapsOptions
+  readonly #tell: (error: unknown) => void
   readonly #entries = new Map<string, Entry>()
   #config: Config | undefined
   #isClosed = false
-  #isTroubled = false
 
   constructor(options: SwapsOptions) {
     this.#options = options
+    this.#tell = tellingTrouble(options.trouble)
   }
 
   /** Looks at the swaps of a configuration before it is in force, so that no caller begins at the wrong side. */
@@ -134,14 +135,8 @@ export class Swaps {
       this.#tell(undefined)
     } catch (error) {
       swap.alarm()
-      this.#tell(asError(error))
+      this.#tell(error)
     }
-  }
-
-  #tell(error: Error | undefined): void {
-    if ((error !== undefined) === this.#isTroubled) return
-    this.#isTroubled = error !== undefined
-    this.#options.trouble(error)
   }
 
   async #step(swap: Swap): Promise<void> {

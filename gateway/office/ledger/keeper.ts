@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/clock.ts'
+import { tellingTrouble } from '../../../shared/trouble.ts'
 import { Lease } from '../../front/fleet/lease.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import type { LedgerStore } from '../../front/records/ledger-store.ts'
@@ -23,23 +24,24 @@ export type KeeperOptions = Readonly<{
 export class LedgerKeeper {
   readonly #options: KeeperOptions
   readonly #lease: Lease
+  readonly #tell: (error: unknown) => void
   readonly #timer: NodeJS.Timeout
   /** The latest day up to which this gateway knows that all are closed. */
   #closedDay = 0
   #isClosing = false
-  #isFailing = false
   #isOver = false
 
   constructor(options: KeeperOptions) {
     this.#options = options
-    const { fleet, self } = options
+    const { fleet, self, trouble } = options
+    this.#tell = tellingTrouble((error) => !this.#isOver && trouble(error))
     this.#lease = new Lease({ fleet, name: 'ledger', holder: self.id, about: self.name })
     this.#timer = setInterval(() => void this.look(), everyMs).unref()
   }
 
   /** Closes what is due. Between two days it asks nobody. */
   async look(): Promise<void> {
-    const { fleet, ledger, closeDays, clock, trouble } = this.#options
+    const { fleet, ledger, closeDays, clock } = this.#options
     if (lastDueDay(clock()) <= this.#closedDay || this.#isClosing) return
     this.#isClosing = true
     try {
@@ -48,11 +50,9 @@ export class LedgerKeeper {
       if ((await dueDays(ledger, nowMs)).length > 0) await closeDays(nowMs)
       this.#closedDay = lastDueDay(nowMs)
       await this.#lease.leave()
-      if (this.#isFailing) trouble(undefined)
-      this.#isFailing = false
+      this.#tell(undefined)
     } catch (error) {
-      if (!this.#isFailing && !this.#isOver) trouble(error as Error)
-      this.#isFailing = true
+      this.#tell(error)
     } finally {
       this.#isClosing = false
     }

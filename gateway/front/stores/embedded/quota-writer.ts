@@ -1,6 +1,7 @@
 import { breathe } from '../../../../shared/breathe.ts'
 import type { Clock } from '../../../../shared/clock.ts'
 import { isBusy, type Database } from '../../../../shared/sqlite.ts'
+import { tellingTrouble } from '../../../../shared/trouble.ts'
 import type { BanListener } from '../../limits/store.ts'
 import type { CachedQuota, CachedQuotas } from './cached-quotas.ts'
 import type { QuotaFile } from './quota-file.ts'
@@ -34,19 +35,13 @@ export function quotaWriter(options: QuotaWriterOptions) {
   const { database, file, cache, clock, listeners, appliedSeq, isReader } = options
   const unsaved: CachedQuota[] = []
   let saving: Promise<void> | undefined
-  let [isMoving, isFailing] = [false, false]
+  let isMoving = false
   let moveAtMs = performance.now() + moveEveryMs
+  const tell = tellingTrouble((cause) => listeners.forEach(({ trouble }) => trouble?.(cause)))
+  // A lock isn't a failure.
+  const onSaved = (error?: unknown): void => tell(isBusy(error) ? undefined : error)
   const write = (): void => void saveAndMove().then(onSaved, onSaved)
   const timer = isReader ? undefined : setInterval(write, saveEveryMs).unref()
-
-  /** Reports once when writing begins to fail, and once when it works again. A lock isn't a failure. */
-  function onSaved(error?: unknown): void {
-    const fails = error !== undefined && !isBusy(error)
-    if (fails === isFailing) return
-    isFailing = fails
-    const cause = fails ? (error as Error) : undefined
-    listeners.forEach(({ trouble }) => trouble?.(cause))
-  }
 
   /** Saves, and from time to time moves the journal into the table. After a failure the next tick tries again. */
   async function saveAndMove(): Promise<void> {

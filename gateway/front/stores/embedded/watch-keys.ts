@@ -1,8 +1,8 @@
 import type { Clock } from '../../../../shared/clock.ts'
+import { tellingTrouble } from '../../../../shared/trouble.ts'
 import type { Database } from '../../../../shared/sqlite.ts'
 import { intactKeyFrom } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
-import { troubleOf } from '../trouble.ts'
 
 /** Changes that are read in one turn of the loop. */
 const batchSize = 100
@@ -23,7 +23,7 @@ export function watchKeys(
   const latest = database.prepare<[], number>('SELECT coalesce(max(version), 0) FROM keys').pluck()
   const fileVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const storedEpoch = database.prepare<[], string>('SELECT epoch FROM store').pluck()
-  const tell = troubleOf(listener)
+  const tell = tellingTrouble(listener.trouble)
   /** The version up to which changes have been read. */
   let seen = latest.get() ?? 0
   let seenFileVersion = fileVersion.get()

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/clock.ts'
+import { tellingTrouble } from '../../../../shared/trouble.ts'
 import { intactKeyFrom } from '../../keys/key.ts'
 import { pollMs, type KeyListener, type Watch } from '../../keys/store.ts'
-import { troubleOf } from '../trouble.ts'
 import { answerOf, countFrom } from './answer.ts'
 import { duplicate, hear, type Connection } from './connect.ts'
 import type { RedisFormat } from './format.ts'
@@ -29,7 +29,7 @@ export function watchKeys({ connection, names, format, clock, listener }: KeyWat
   let epoch: string | undefined
   let isMet = false
   let isPolling = false
-  const tell = troubleOf(listener)
+  const tell = tellingTrouble(listener.trouble)
 
   function take(message: string): void {
     const space = message.indexOf(' ')

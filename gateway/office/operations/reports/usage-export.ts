@@ -1,6 +1,7 @@
 import { rareFigures, type RareFigure } from '../../../front/counts/use.ts'
 import { namedKeys } from '../../../front/keys/names.ts'
 import type { KeyStore } from '../../../front/keys/store.ts'
+import { inBatches } from '../../../../shared/in-order.ts'
 import { dayMs, nextNumber, windowOf } from '../../../../shared/windows.ts'
 import { ledgerBys, type LedgerBy, type LedgerLine } from '../../ledger/lines.ts'
 import { csvPieces } from '../csv-pieces.ts'
@@ -81,25 +82,18 @@ async function* withNames(
   lines: AsyncIterable<LedgerLine>,
   keys: KeyStore,
 ): AsyncGenerator<NamedLine, void> {
-  let some: LedgerLine[] = []
-  const named = async (): Promise<NamedLine[]> => {
+  for await (const [some] of inBatches(lines, linesAtOnce)) {
     const found = await namedKeys(
       keys,
       some.flatMap((line) => line.keys),
     )
-    return some.map((line) => {
+    yield* some.map((line) => {
       const its = line.keys.map((id) => found.get(id))
       const references = new Set(its.flatMap((key) => key?.reference ?? []))
       const reference = [...references].join(' ') || undefined
       return { ...line, names: its.map((key) => key?.name ?? ''), reference }
     })
   }
-  for await (const line of lines) {
-    if (some.push(line) < linesAtOnce) continue
-    yield* await named()
-    some = []
-  }
-  yield* await named()
 }
 
 /** The days that are asked for; throws if they contradict each other. */
