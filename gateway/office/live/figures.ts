@@ -3,8 +3,7 @@ import { isWindowName } from '../../../shared/windows.ts'
 import { sentenceOf, whyOf } from '../explain/sentences.ts'
 import type { RecentRefusals } from '../../front/counts/recent-refusals.ts'
 import type { KeptRefusal } from '../../front/counts/kept-refusal.ts'
-import type { FleetQuestions } from '../../front/fleet/questions.ts'
-import type { Member, MemberConfig } from '../../front/fleet/store.ts'
+import type { Member } from '../../front/fleet/store.ts'
 import type { LiveCounts } from '../../front/counts/live-counts.ts'
 import type { RefusedKey } from '../../front/counts/refused-keys.ts'
 import { failureSide, type LatestFailure } from '../../front/counts/latest-failures.ts'
@@ -112,52 +111,37 @@ export type FiguresOptions = Readonly<{
   targets: () => readonly TargetFigures[]
 }>
 
-/** Reads the live figures of this gateway for a question. */
-export type ReadFigures = (question: LiveQuestion) => Figures
-
-export function figuresReader(options: FiguresOptions): ReadFigures {
-  const { counts, recentRefusals, isReachable, targets } = options
-  return ({ known, seconds, minutes }) => {
-    const { sums, byRoute, refusedKeys } = counts
-    const { id, name, config } = options.self()
-    const before = known[id]
-    const { nowMs } = sums
-    const second = sums.close()
-    return {
-      id,
-      name,
-      nowMs,
-      sinceMs: sums.sinceMs,
-      seconds: sums.secondsAfter(before ? before.second : second - seconds),
-      minutes: minutes && !before ? sums.minutes() : [],
-      second,
-      refusals: recentRefusals
-        .between(
-          Math.max(before ? before.refusal : 0, recentRefusals.number - mostRefusals),
-          recentRefusals.number,
-        )
-        .map((refusal) => refusalView(refusal, name)),
-      refusal: recentRefusals.number,
-      refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
-      routes: [...byRoute.top(mostRoutes, Math.floor(nowMs / 1_000))],
-      failures: recentRefusals.failures.top(mostCauses, nowMs).map(failureView),
-      targets: [...targets()],
-      isReachable: isReachable(),
-      config: config ? configView(config) : null,
-    }
+/** The live figures of this gateway for a question. */
+export function figuresFor(
+  { known, seconds, minutes }: LiveQuestion,
+  { counts, recentRefusals, self, isReachable, targets }: FiguresOptions,
+): Figures {
+  const { sums, byRoute, refusedKeys } = counts
+  const { id, name, config } = self()
+  const before = known[id]
+  const { nowMs } = sums
+  const second = sums.close()
+  const { number } = recentRefusals
+  const after = Math.max(before ? before.refusal : 0, number - mostRefusals)
+  return {
+    id,
+    name,
+    nowMs,
+    sinceMs: sums.sinceMs,
+    seconds: sums.secondsAfter(before ? before.second : second - seconds),
+    minutes: minutes && !before ? sums.minutes() : [],
+    second,
+    refusals: recentRefusals.between(after, number).map((refusal) => refusalView(refusal, name)),
+    refusal: number,
+    refusedKeys: refusedKeys.top(mostKeys, second).map(keyView),
+    routes: [...byRoute.top(mostRoutes, Math.floor(nowMs / 1_000))],
+    failures: recentRefusals.failures.top(mostCauses, nowMs).map(failureView),
+    targets: [...targets()],
+    isReachable: isReachable(),
+    config: config
+      ? { hash: config.hash, sharedHash: config.sharedHash, refuses: config.refusal ?? null }
+      : null,
   }
-}
-
-/** Lets a gateway answer questions for live figures. Returns the function that ends it. */
-export function answerLive(questions: FleetQuestions, read: ReadFigures): () => void {
-  return questions.answer(liveKind, (about) => {
-    const question = questionFrom(about)
-    return question && read(question)
-  })
-}
-
-function configView({ hash, sharedHash, refusal }: MemberConfig) {
-  return { hash, sharedHash, refuses: refusal ?? null }
 }
 
 function refusalView(refusal: KeptRefusal, gateway: string): LatestRefusal {
@@ -190,7 +174,7 @@ function keyView({ caller, by, count }: RefusedKey): RefusedKeyFigures {
 }
 
 /** The question in a text; `undefined` if another program has written it. */
-const questionFrom = readerOf(question)
+export const questionFrom = readerOf(question)
 
 const areFigures = checkerOf(figures)
 

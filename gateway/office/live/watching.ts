@@ -2,14 +2,7 @@ import type { FleetQuestions } from '../../front/fleet/questions.ts'
 import type { FleetStore } from '../../front/fleet/store.ts'
 import { keptSeconds } from '../../front/counts/live-sums.ts'
 import type { LiveRange, Snapshot } from './snapshot.ts'
-import {
-  answerLive,
-  liveKind,
-  figuresReader,
-  figuresFrom,
-  type ReadFigures,
-  type FiguresOptions,
-} from './figures.ts'
+import { figuresFor, figuresFrom, liveKind, questionFrom, type FiguresOptions } from './figures.ts'
 import type { KeptDays } from './kept-days.ts'
 import { LiveView, type Mark } from './view.ts'
 
@@ -34,14 +27,15 @@ export type WatchingOptions = FiguresOptions &
  */
 export class Watching {
   readonly #options: WatchingOptions
-  readonly #read: ReadFigures
   readonly #endAnswers: () => void
   readonly #rounds = new Map<LiveRange, Rounds>()
 
   constructor(options: WatchingOptions) {
     this.#options = options
-    this.#read = figuresReader(options)
-    this.#endAnswers = answerLive(options.questions, this.#read)
+    this.#endAnswers = options.questions.answer(liveKind, (about) => {
+      const question = questionFrom(about)
+      return question && figuresFor(question, options)
+    })
   }
 
   /** The figures now; with the rows of a range, if one is named. */
@@ -113,7 +107,7 @@ export class Watching {
     const { id } = self()
     if (!byId.has(id)) {
       // Without the store this gateway still knows of itself.
-      const own = this.#read(question)
+      const own = figuresFor(question, this.#options)
       byId.set(id, { ...own, isReachable: own.isReachable && hasStore })
     }
     // Without the store, the figures begin with the gateways that answer.
