@@ -5,7 +5,7 @@ import { limitOf } from '../../front/limits/limits.ts'
 import { planLimits, type Plan, type PlanOperation } from '../../front/limits/plan.ts'
 import { limitFrom, limitsFrom } from '../../front/limits/limit-settings.ts'
 import { shadowOf } from '../../front/limits/shadow.ts'
-import { costTerms, type DrainBounds } from '../../front/limits/answer-cost.ts'
+import { costTerms } from '../../front/limits/answer-cost.ts'
 import type { BanSettings } from '../../front/limits/conduct.ts'
 import type {
   Config,
@@ -113,14 +113,10 @@ export function routesFrom(written: CompleteFile['routes']): Route[] {
 function costFrom(upstream: string, cost: CompleteFile['routes'][number]['cost']) {
   if (typeof cost === 'number') return costTerms(cost)
   if (upstream === noUpstream) return costTerms(cost.estimate)
-  return costTerms({ ...cost, drain: drainFrom(cost.drain) })
+  const { drain } = cost
+  const bounds = drain && { timeMs: duration(drain.time), bytes: sizeFrom(drain.size) ?? 0 }
+  return costTerms({ ...cost, drain: bounds })
 }
-
-function drainFrom(drain: WrittenDrain): DrainBounds | undefined {
-  return drain && { timeMs: duration(drain.time), bytes: sizeFrom(drain.size) ?? 0 }
-}
-
-type WrittenDrain = Exclude<CompleteFile['routes'][number]['cost'], number>['drain']
 
 /** The scopes that the methods of a route need, without those that need none. HEAD goes with GET. */
 function scopesByMethod(scopes: WrittenScopes, methods: readonly string[]): Route['scopes'] {
@@ -154,13 +150,8 @@ function planFrom(name: string, plan: CompleteFile['plans'][string]): Plan {
   const { limits } = ofLimits
   const { bans, methods, paths, operations } = plan
   const all = {
-    ...{
-      name,
-      ...ofLimits,
-      bans: bans === 'on',
-      methods: methods && withHead(methods),
-      paths,
-    },
+    ...ofLimits,
+    ...{ name, bans: bans === 'on', methods: methods && withHead(methods), paths },
     operations: operations && Object.entries(operations).map(operationFrom),
   }
   if (limits === 'custom' || !('shadow' in plan) || !plan.shadow) return all

@@ -111,11 +111,8 @@ function load(
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
   const files = new NamedFiles(name, { readsDocument: reader !== 'command' })
-  const preview = previewOf(document, name, {
-    files,
-    adminToken,
-    needsRoutes: reader === 'gateway',
-  })
+  const needsRoutes = reader === 'gateway'
+  const preview = previewOf(document, name, { files, adminToken, needsRoutes })
   // The preview has checked it against the schema.
   const value = document.value(document.root) as ConfigFile
   const file = withDefaults(value)

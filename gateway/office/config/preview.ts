@@ -34,11 +34,8 @@ export type Extended = Readonly<{ path: Path; key?: string; account?: string }>
  */
 export function previewConfig(text: string, environment: Environment, name: string): Preview {
   const document = new ConfigDocument(text, environment, 'names')
-  return previewOf(document, name, {
-    files: undefined,
-    adminToken: hasToken(environment),
-    needsRoutes: true,
-  })
+  const world = { files: undefined, adminToken: hasToken(environment), needsRoutes: true }
+  return previewOf(document, name, world)
 }
 
 /** Checks a document; throws a `ConfigError` with all its mistakes. */

@@ -36,15 +36,10 @@ export function* upstreamTlsRemarks({ file }: Checked): Generator<Remark> {
     if (urls.every((url) => url !== undefined && !/^https:/i.test(url))) {
       yield warning(['upstreams', name, 'tls'], 'is for https targets, and there are none')
     }
-    for (const [one, other] of [
-      ['cert', 'key'],
-      ['key', 'cert'],
-    ] as const) {
-      if (!(one in tls) || other in tls) continue
-      yield mistake(
-        ['upstreams', name, 'tls', one],
-        `needs ${other} beside it: a certificate and its private key`,
-      )
+    const [one, other] = 'cert' in tls ? ['cert', 'key'] : ['key', 'cert']
+    if (one in tls && !(other in tls)) {
+      const sentence = `needs ${other} beside it: a certificate and its private key`
+      yield mistake(['upstreams', name, 'tls', one], sentence)
     }
   }
 }

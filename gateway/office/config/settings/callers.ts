@@ -27,25 +27,13 @@ export const keys = section({
   ),
 })
 
-export const quota = orOff(
-  section({
-    path: optional(
-      ownPath,
-      'The path at which callers read their limits; asking is free.',
-      '/v1/quota',
-    ),
-  }),
-)
-
-export const usage = orOff(
-  section({
-    path: optional(
-      ownPath,
-      'The path at which callers read their usage by day; asking is free.',
-      '/v1/usage',
-    ),
-  }),
-)
+/** An endpoint of the gateway itself. */
+const readAt = (initial: string, what: string) => {
+  const description = `The path at which callers read ${what}; asking is free.`
+  return orOff(section({ path: optional(ownPath, description, initial) }))
+}
+export const quota = readAt('/v1/quota', 'their limits')
+export const usage = readAt('/v1/usage', 'their usage by day')
 
 export const portal = section({
   path: optional(ownFolder, 'The path of the pages; they need no key.', '/docs'),
