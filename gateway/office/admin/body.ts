@@ -44,19 +44,6 @@ async function readBlocks(raw: IncomingMessage, mostBytes: number): Promise<Bloc
   return blocks.end()
 }
 
-/** Adds routes whose bodies have other types than those of the routes around them. */
-export function addWithTypes(
-  app: FastifyInstance,
-  types: readonly string[],
-  add: (app: FastifyInstance) => void,
-): void {
-  void app.register((inner, _options, done) => {
-    takeTexts(inner, types)
-    add(inner)
-    done()
-  })
-}
-
 /** A body as a text; an empty one if there is none. */
 export function contentOf(body: unknown): Content {
   return contentFrom('body', body instanceof Blocks ? body.all : [])

@@ -11,7 +11,7 @@ import { requireOneOf } from '../operations/operation.ts'
 import type { OperatedGateway } from '../office.ts'
 import type { Environment } from '../config/variables.ts'
 import type { OfficeThread } from '../thread/office-thread.ts'
-import { addWithTypes, contentOf, requireNothing } from './body.ts'
+import { contentOf, requireNothing, takeTexts } from './body.ts'
 import type { EventStreams } from './events.ts'
 import { answer, formOf, types, type Served } from './operation-answer.ts'
 import type { AdminSecrets, Operator } from './token.ts'
@@ -46,8 +46,11 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     for (const endpoint of operation.at) {
       if (!content) addRoute(app, operation, endpoint, options)
       else {
-        const types = [...content[1].types]
-        addWithTypes(app, types, (inner) => addRoute(inner, operation, endpoint, options))
+        void app.register((inner, _options, done) => {
+          takeTexts(inner, content[1].types)
+          addRoute(inner, operation, endpoint, options)
+          done()
+        })
       }
     }
   }

@@ -2,6 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import type { Clock } from '../../../shared/clock.ts'
 import { hmacBy, type Hmac } from '../../../shared/hmac.ts'
 import { isSame } from '../../../shared/is-same.ts'
+import { onceFor } from '../../../shared/once-for.ts'
 import type { AdminTokens, Operator } from './token.ts'
 
 /** A session of the console: its operator, its end, and the time of its latest request, known to the minute. */
@@ -28,30 +29,15 @@ type Holder = Readonly<Operator & { signatureOf: Hmac; secretOf: Hmac }>
 export class Sessions {
   readonly #tokens: () => AdminTokens
   readonly #clock: Clock
-  /** The holders of the tokens that they were made of. */
-  #latest: Readonly<{ tokens: AdminTokens; holders: readonly Holder[] }> | undefined
 
   constructor(tokens: () => AdminTokens, clock: Clock) {
     this.#clock = clock
     this.#tokens = tokens
   }
 
-  get #holders(): readonly Holder[] {
-    const tokens = this.#tokens()
-    if (this.#latest?.tokens === tokens) return this.#latest.holders
-    const holders = tokens.map(({ name, role, token }) => ({
-      name,
-      role,
-      signatureOf: keyedBy(token, 'cookie'),
-      secretOf: keyedBy(token, 'secret'),
-    }))
-    this.#latest = { tokens, holders }
-    return holders
-  }
-
   /** Begins a session of the token at a place in `ADMIN_TOKEN`. */
   begin(tokenIndex: number): Begun {
-    const holder = this.#holders[tokenIndex]
+    const holder = holdersOf(this.#tokens())[tokenIndex]
     if (!holder) throw new Error('there is no such token')
     const { name, role } = holder
     const seenAtMs = this.#clock()
@@ -70,7 +56,7 @@ export class Sessions {
   ): Readonly<{ session: Session; cookie?: string }> | undefined {
     const nowMs = this.#clock()
     for (const cookie of cookies) {
-      for (const holder of this.#holders) {
+      for (const holder of holdersOf(this.#tokens())) {
         const session = sessionIn(cookie, holder)
         if (!session || !isSame(secret, holder.secretOf(boundOf(session)))) continue
         const quietMs = nowMs - session.seenAtMs
@@ -83,6 +69,16 @@ export class Sessions {
     return undefined
   }
 }
+
+/** The holders of tokens: their keys take a while to draw. */
+const holdersOf = onceFor((tokens: AdminTokens): readonly Holder[] =>
+  tokens.map(({ name, role, token }) => ({
+    name,
+    role,
+    signatureOf: keyedBy(token, 'cookie'),
+    secretOf: keyedBy(token, 'secret'),
+  })),
+)
 
 /** Signs with a key for one purpose, drawn from a token. */
 function keyedBy(token: string, purpose: 'cookie' | 'secret'): Hmac {

@@ -11,7 +11,7 @@ import { showQuota } from '../operations/quota/show.ts'
 import type { ManyEdited } from '../operations/keys/many.ts'
 import type { Answering } from '../operations/operation.ts'
 import type { KeyDetails } from '../operations/quota-desk.ts'
-import { forApp, TollgateError } from './error.ts'
+import { forApp, TollgateError } from './ask.ts'
 import { ask, askAbout, keyText, type ContextFor } from './ask.ts'
 import type { BanOperations, KeyOperations, QuotaOperations, Tollgate } from './tollgate.ts'
 

@@ -22,7 +22,7 @@ import { explain } from './help.ts'
 import { explainAll } from './no-command.ts'
 import { NoAnswer } from './no-answer.ts'
 import { jsonText, remark, sentenceOf } from './output.ts'
-import type { askGateway, To } from './running-gateway.ts'
+import type { Asked, To } from './running-gateway.ts'
 import type { Surroundings, Warn } from './surroundings.ts'
 
 /** Runs one command and prints its answer or its mistakes; returns the exit code. */
@@ -75,7 +75,7 @@ async function runCommand(
     address: { ...admin, port: adminPortIn(environment) ?? port },
     adminToken: secretOf('ADMIN_TOKEN'),
   })
-  const askOf: AskOf = async (address, endpoint, asked) => {
+  const askOf = async (address: AdminAddress, endpoint: Endpoint, asked: Asked) => {
     const { askGateway } = await import('./running-gateway.ts')
     return askGateway(toOf(address), endpoint, asked)
   }
@@ -174,12 +174,6 @@ function tellOf({ json, text, error, isRefused }: Said, { values }: Input, stdou
 
 /** A command of the terminal has no configuration. */
 const nothing = { name: '', read: () => '' }
-
-type AskOf = (
-  address: AdminAddress,
-  endpoint: Endpoint,
-  asked: Parameters<typeof askGateway>[2],
-) => Promise<unknown>
 
 const withoutStore =
   'this command needs the store, and its place can’t be read here: correct the file, or set its variables'

@@ -20,7 +20,7 @@ export async function askGateway(to: To, endpoint: Endpoint, asked: Asked): Prom
   return JSON.parse(await (await answerOf(to, endpoint, asked)).text()) as unknown
 }
 
-type Asked = Readonly<{
+export type Asked = Readonly<{
   otherwise?: string | undefined
   sent?: Sent | undefined
 }>

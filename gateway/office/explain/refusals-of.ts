@@ -67,7 +67,8 @@ export async function refusalsOf(id: string, { questions, expected, readStored, 
   })
   const valid = answered.filter((each) => isOf(answerSchema, each)) as readonly GatewayAnswer[]
   const except = valid.map(({ id }) => id)
-  const stored = isReachable ? await readInTime(readStored({ about, except })) : undefined
+  const reading = isReachable ? readStored({ about, except }).catch(() => undefined) : undefined
+  const stored = reading && (await within(longestReadMs, reading))
   return {
     /** The newest first, at most `mostFound`. */
     answers: [...valid.flatMap(({ found }) => found), ...(stored?.found ?? [])]
@@ -85,14 +86,6 @@ export async function refusalsOf(id: string, { questions, expected, readStored, 
     /** What the store has of other gateways: those that have stopped, or don't answer. `null` if it gives no answer. */
     stored: stored ? { gateways: stored.gateways, kept: stored.kept } : null,
   }
-}
-
-/** What the store has; `undefined` if it can't be read in time. */
-function readInTime(reading: Promise<StoredRefusals>): Promise<StoredRefusals | undefined> {
-  return within(
-    longestReadMs,
-    reading.catch(() => undefined),
-  )
 }
 
 function ownAnswer({ refusals, self }: OwnRefusals, about: string) {

@@ -16,7 +16,7 @@ import { boundOf } from './bound.ts'
 import { heldAgainst, type HeldQuota } from './held-quotas.ts'
 import { plannedQuotas, type PlannedQuota } from './planned-quotas.ts'
 import { unsaidOf, variableText } from './caveats.ts'
-import { changedWindows, limitsView, windowsOf, type LimitsView } from './views.ts'
+import { changedWindows, limitsView, sumOf, windowsOf, type LimitsView } from './views.ts'
 
 /** The most grants that are counted. */
 const mostGrants = 1_000
@@ -180,10 +180,6 @@ function byDays(a: HeldQuota, b: HeldQuota): number {
 
 function byRefusals(a: HeldQuota, b: HeldQuota): number {
   return sumOf(b.refused) - sumOf(a.refused) || byName(a.planned, b.planned)
-}
-
-function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
 /** In an order that is the same everywhere, so that a script can compare two outputs. */

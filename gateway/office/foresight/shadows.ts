@@ -12,7 +12,7 @@ import type { Plan } from '../../front/limits/plan.ts'
 import type { Shadow } from '../../front/limits/shadow.ts'
 import type { TallyStore } from '../../front/counts/tally-store.ts'
 import { dayText } from '../../front/counts/usage.ts'
-import { limitsView, shownLimits, windowsOf } from './views.ts'
+import { limitsView, shownLimits, sumOf, windowsOf } from './views.ts'
 
 /** The requests of one key that were let in and that the shadow of its plan would have refused. */
 export type ShadowedKey = Awaited<ReturnType<typeof shadowedKey>>
@@ -100,9 +100,7 @@ function shadowView(plan: ShadowedPlan) {
 }
 
 function byRefusals(a: ShadowedKey, b: ShadowedKey): number {
-  const sum = ({ refused }: ShadowedKey): number =>
-    Object.values(refused).reduce((all, count) => all + count, 0)
-  return sum(b) - sum(a) || (a.key < b.key ? -1 : 1)
+  return sumOf(b.refused) - sumOf(a.refused) || (a.key < b.key ? -1 : 1)
 }
 
 /** The windows that a report is about. */

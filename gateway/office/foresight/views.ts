@@ -58,3 +58,8 @@ export function changedWindows(now: LimitsView | null, then: LimitsView | null):
     ({ limit }) => limitText(limitIn(now, limit)) !== limitText(limitIn(then, limit)),
   )
 }
+
+/** The sum of counts by any names. */
+export function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}

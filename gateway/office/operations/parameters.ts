@@ -1,5 +1,3 @@
-import type { Clock } from '../../../shared/clock.ts'
-import { latestDays } from '../../front/counts/usage.ts'
 import { rememberedDays } from '../../front/counts/tally-store.ts'
 import { anyText, dayCount, lineCount, yesOrNo, type Kind } from './kinds.ts'
 
@@ -55,11 +53,6 @@ export function newest(what: string) {
     ...valueOf(lineCount, 'N', `how many ${what}, newest first`),
     defaultText: '100',
   } as const
-}
-
-/** The first and the last day of a report, counted from 1970 in UTC. */
-export function dayRange(count: number, clock: Clock): { fromDay: number; toDay: number } {
-  return latestDays(count, clock())
 }
 
 /** The media types of a configuration in a body; JSON is YAML, too. */

@@ -1,5 +1,6 @@
 import { iso } from '../../../shared/times.ts'
 import { ownLimits, quotaOf, type Key } from '../../front/keys/key.ts'
+import { requireAlive } from '../../front/keys/may-change.ts'
 import { KeyMistake } from '../../front/keys/mistake.ts'
 import { keyNames } from '../../front/keys/names.ts'
 import { requireText } from '../../front/keys/settings.ts'
@@ -195,9 +196,7 @@ export class QuotaDesk {
   async topUp(key: Key, given: Omit<NewTopUp, 'by'>): Promise<TopUpView> {
     const { id, points, note } = given
     if (note !== undefined) requireText('the note', note)
-    if (key.revokedAtMs !== undefined) {
-      throw new KeyMistake(`the key "${key.id}" is revoked, and nothing lets it in`, 'conflict')
-    }
+    requireAlive(key)
     const { decision } = await this.#facts(key)
     if (!decision.purse) {
       const why = 'has no window that is prepaid: there is nothing to top up'

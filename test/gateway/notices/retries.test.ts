@@ -1,6 +1,6 @@
 import t from 'tap'
 import { previewConfig } from '../../../gateway/office/config/preview.ts'
-import { delayAfter, delaysMs } from '../../../gateway/office/notices/delays.ts'
+import { delayAfter, delaysMs } from '../../../gateway/office/notices/deliveries.ts'
 import { noticesView } from '../../../gateway/office/notices/view.ts'
 import { KeyDesk } from '../../../gateway/front/keys/key-desk.ts'
 import { noterFor } from '../../../gateway/front/records/audit.ts'

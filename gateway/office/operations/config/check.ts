@@ -1,9 +1,10 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { impactOf } from '../../foresight/impact.ts'
 import { findingLine, type Finding } from '../../config/finding.ts'
 import type { InForce, Context } from '../context.ts'
 import { dayCount, oneOf } from '../kinds.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { configTypes, dayRange } from '../parameters.ts'
+import { configTypes } from '../parameters.ts'
 import { listedQuotas } from '../plans/parameters.ts'
 import { affectedKeys, type AffectedKeys } from './affected.ts'
 import { checkJson, checkText, loadToCheck } from './load-to-check.ts'
@@ -66,7 +67,7 @@ export const checkConfig = operation({
     const compared = { differences, ...affected, ...lines }
     if (days === undefined) return { ...checked, compared }
     await flush()
-    const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
+    const range = { ...latestDays(days, clock()), nowMs: clock(), limit: listedQuotas }
     const impact = await impactOf(stores(), config.plans, plans, range)
     return { ...checked, compared: { ...compared, impact } }
   },

@@ -1,7 +1,8 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { impactOf, type Plans } from '../../foresight/impact.ts'
 import type { CommandContext } from '../context.ts'
 import { ofCommandLine, WrongInput } from '../operation.ts'
-import { aSwitch, configFile, dayRange, textOf } from '../parameters.ts'
+import { aSwitch, configFile, textOf } from '../parameters.ts'
 import { listedQuotas, recentDays } from '../plans/parameters.ts'
 import { previewText } from '../plans/texts.ts'
 import { affectedKeys } from './affected.ts'
@@ -30,7 +31,7 @@ export const diffConfig = ofCommandLine({
     const before = await sideBefore(context, against)
     const differences = differencesOf(before.shown, preview.shown)
     const affected = await affectedKeys(() => stores().keys, differences, preview.plans)
-    const range = { ...dayRange(days, clock), nowMs: clock(), limit: listedQuotas }
+    const range = { ...latestDays(days, clock()), nowMs: clock(), limit: listedQuotas }
     const previews = impact
       ? await impactOf(stores(), before.plans, config.plans, range)
       : undefined

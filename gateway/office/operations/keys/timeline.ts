@@ -1,6 +1,6 @@
 import { counted, withCommas } from '../../../../shared/commas.ts'
 import { printable } from '../../../../shared/printable.ts'
-import { timeText } from '../../../../shared/times.ts'
+import { iso, timeText } from '../../../../shared/times.ts'
 import { whoseText } from '../../explain/sentences.ts'
 import { keptMinutes, type RefusedMinute } from '../../../front/counts/timeline-store.ts'
 import type { Key } from '../../../front/keys/key.ts'
@@ -186,8 +186,4 @@ function whyText(line: Extract<TimelineLine, { count: number }>): string {
   const times = counted(count, 'refusal')
   const window = limit === null ? '' : `: ${withCommas(used ?? 0)} of ${withCommas(limit)} used`
   return `${times}, ${reason}${of}${window}`
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }

@@ -1,7 +1,7 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { windowNames } from '../../../../shared/windows.ts'
 import { nearPart, planDemand, type Distribution, type PlanDemand } from '../../foresight/demand.ts'
 import { operation } from '../operation.ts'
-import { dayRange } from '../parameters.ts'
 import { aligned } from '../table.ts'
 import { planName, planOf, recentDays } from './parameters.ts'
 
@@ -18,7 +18,7 @@ export const showDemand = operation({
   run: async ({ config, stores, clock, flush }, { name, days }) => {
     const plan = planOf(config, name)
     await flush()
-    return planDemand(stores(), { plan, ...dayRange(days, clock), nowMs: clock() })
+    return planDemand(stores(), { plan, ...latestDays(days, clock()), nowMs: clock() })
   },
   text: table,
 })

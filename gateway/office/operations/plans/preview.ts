@@ -1,10 +1,11 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { previewPlan } from '../../foresight/preview.ts'
 import { planLimits, type Plan } from '../../../front/limits/plan.ts'
 import type { LimitSettings } from '../../../front/limits/limit-settings.ts'
 import { byLimit, limitNames, type Window } from '../../../../shared/windows.ts'
 import { limitKind, quotaCount } from '../kinds.ts'
 import { operation, WrongInput } from '../operation.ts'
-import { dayRange, valueOf } from '../parameters.ts'
+import { valueOf } from '../parameters.ts'
 import { listedQuotas, planName, planOf, recentDays } from './parameters.ts'
 import { previewCsv, previewText } from './texts.ts'
 
@@ -35,7 +36,7 @@ export const previewLimits = operation({
     const now = planOf(config, name)
     const then = changedPlan(now, limits)
     await flush()
-    const range = dayRange(days, clock)
+    const range = latestDays(days, clock())
     return previewPlan(stores(), { name, now, then, ...range, nowMs: clock(), limit })
   },
   csv: (preview) => previewCsv([preview]),

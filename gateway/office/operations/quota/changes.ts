@@ -4,7 +4,7 @@ import { operation } from '../operation.ts'
 import { aSwitch, oneKey, textOf, valueOf } from '../parameters.ts'
 import { withCommas } from '../../../../shared/commas.ts'
 import { byLimit, limitNames, windows } from '../../../../shared/windows.ts'
-import { KeyMistake } from '../../../front/keys/mistake.ts'
+import { requireAlive } from '../../../front/keys/may-change.ts'
 import { points } from '../kinds.ts'
 import { monthFrom } from '../keys/settings.ts'
 import { movedMonths, sharing } from '../keys/consequences.ts'
@@ -55,9 +55,7 @@ export const grantQuota = operation({
   changes: true,
   role: 'support',
   run: async ({ desks }, { key, note, ...given }) => {
-    if (key.revokedAtMs !== undefined) {
-      throw new KeyMistake(`the key "${key.id}" is revoked, and nothing lets it in`, 'conflict')
-    }
+    requireAlive(key)
     const named = windows.filter(({ limit }) => given[limit] !== undefined)
     const granted = Object.fromEntries(named.map(({ limit }) => [limit, given[limit] ?? 0]))
     return desks().quotas.grant(key.id, { ...granted, note })

@@ -1,9 +1,10 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { keyNames } from '../../../front/keys/names.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import type { AuditEntry } from '../../../front/records/audit-store.ts'
 import { operation, type AnswerOf } from '../operation.ts'
-import { days, dayRange, newest, textOf } from '../parameters.ts'
+import { days, newest, textOf } from '../parameters.ts'
 import { changeSentence, isOfMany } from '../change-sentence.ts'
 import { changesOf } from '../key-changes.ts'
 import { aligned } from '../table.ts'
@@ -23,7 +24,7 @@ export const listAudit = operation({
   takesLong: ({ limit = 0 }) => limit > 200,
   run: async ({ stores, desks, clock }, { key, days, limit }) => {
     const { audit } = stores()
-    const query = { fromMs: dayRange(days, clock).fromDay * dayMs, limit }
+    const query = { fromMs: latestDays(days, clock()).fromDay * dayMs, limit }
     const ofKey = key === undefined ? undefined : await desks().keys.known(key)
     const listed = ofKey
       ? await changesOf(audit, ofKey, query)

@@ -1,3 +1,4 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { timeText } from '../../../../shared/times.ts'
 import { announcer, type Announced } from '../../../front/config/deprecations.ts'
@@ -16,7 +17,7 @@ import {
 import { quotaCount } from '../kinds.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
-import { days, dayRange, textOf, valueOf } from '../parameters.ts'
+import { days, textOf, valueOf } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 export const reportDeprecations = operation({
@@ -35,7 +36,7 @@ export const reportDeprecations = operation({
   takesLong: ({ key }) => key === undefined,
   run: async (context, { key, days, limit }) => {
     const { stores, desks, clock, flush } = context
-    const { fromDay, toDay } = dayRange(days, clock)
+    const { fromDay, toDay } = latestDays(days, clock())
     const id = key === undefined ? undefined : (await desks().keys.find(key)).key.id
     await flush()
     const calls = await deprecatedCalls(stores(), fromDay, toDay, id)
@@ -56,7 +57,7 @@ export const deprecationDays = operation({
   role: 'read',
   takesLong: () => true,
   run: async ({ stores, clock, flush }, { days }) => {
-    const { fromDay, toDay } = dayRange(days, clock)
+    const { fromDay, toDay } = latestDays(days, clock())
     await flush()
     return callsByDay(stores().tallies, fromDay, toDay)
   },

@@ -1,10 +1,11 @@
 import { withCommas } from '../../../../shared/commas.ts'
 import { rareFigures } from '../../../front/counts/use.ts'
 import { windowNames } from '../../../../shared/windows.ts'
-import { usage, type Usage } from '../../../front/counts/usage.ts'
+import { latestDays, usage, type Usage } from '../../../front/counts/usage.ts'
 import { Listed } from '../listed.ts'
 import { operation } from '../operation.ts'
-import { days, dayRange } from '../parameters.ts'
+import { sumOf } from '../../foresight/views.ts'
+import { days } from '../parameters.ts'
 import { aligned } from '../table.ts'
 
 export const showUsage = operation({
@@ -19,7 +20,7 @@ export const showUsage = operation({
   takesLong: ({ key }) => key === undefined,
   run: async ({ stores, clock, flush }, { key, days }) => {
     await flush()
-    return usage(stores(), { ...dayRange(days, clock), key: key?.id })
+    return usage(stores(), { ...latestDays(days, clock()), key: key?.id })
   },
   json: (usages) => Listed.of(usages, (usage) => usage),
   text: table,
@@ -29,8 +30,6 @@ const answerClasses = ['2xx', '3xx', '4xx', '5xx']
 
 function table(usages: readonly Usage[]): string {
   if (usages.length === 0) return 'No key was used.'
-  const sum = (counts: Readonly<Record<string, number>>): number =>
-    Object.values(counts).reduce((all, count) => all + count, 0)
   const hasTests = usages.some(({ day, test }) => day === undefined && test)
   const rare = rareFigures.filter((name) => usages.some((each) => each[name] !== undefined))
   const rows = usages.map(
@@ -40,7 +39,7 @@ function table(usages: readonly Usage[]): string {
       admitted,
       points,
       ...rare.map((figure) => more[figure] ?? 0),
-      sum(refused),
+      sumOf(refused),
       ...answerClasses.map((each) => answers[each] ?? 0),
       Object.entries(refused)
         .map(([code, count]) => `${withCommas(count)} ${code}${windowsText(code, windows)}`)

@@ -1,3 +1,4 @@
+import { latestDays } from '../../../front/counts/usage.ts'
 import { timeText } from '../../../../shared/times.ts'
 import {
   shadowCsv,
@@ -6,7 +7,7 @@ import {
   type ShadowReport,
 } from '../../foresight/shadows.ts'
 import { operation } from '../operation.ts'
-import { dayRange, textOf } from '../parameters.ts'
+import { textOf } from '../parameters.ts'
 import { planOf, recentDays } from '../plans/parameters.ts'
 import { limitsText } from '../plans/texts.ts'
 import { aligned } from '../table.ts'
@@ -24,7 +25,7 @@ export const reportShadow = operation({
   run: async ({ config, stores, clock, flush }, { plan, days }) => {
     const plans = plan === undefined ? [...config.plans.values()] : [planOf(config, plan)]
     await flush()
-    return shadowReport(stores(), plans, dayRange(days, clock))
+    return shadowReport(stores(), plans, latestDays(days, clock()))
   },
   csv: shadowCsv,
   text: reportText,
