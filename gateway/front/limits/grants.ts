@@ -81,10 +81,3 @@ export function grantsOf(each: QuotaGrants['each'], monthFrom: number): QuotaGra
     undefined,
   )
 }
-
-/** The grants of a stored value; `undefined` if it isn't one. */
-export function grantsFrom(value: unknown, monthFrom: number): QuotaGrants | undefined {
-  const { each } = (value ?? {}) as Readonly<{ each?: unknown }>
-  if (!Array.isArray(each)) return undefined
-  return grantsOf(each, monthFrom)
-}

@@ -57,16 +57,16 @@ export function newPurse(): Purse {
   return { bought: 0, spent: 0, topUps: 0, last: 0 }
 }
 
-/** A purse as a text, which Redis and files keep. */
-export function purseText({ bought, spent, topUps, last, applied }: Readonly<Purse>): string {
-  return [bought, spent, topUps, last, ...(applied === undefined ? [] : [applied])].join()
+/** A purse as a text, which Redis keeps. */
+export function purseText({ bought, spent, topUps, last }: Readonly<Purse>): string {
+  return [bought, spent, topUps, last].join()
 }
 
 /** `undefined` for a damaged text. */
 export function purseFrom(text: string): Purse | undefined {
-  if (!/^\d+(?:,\d+){3,4}$/.test(text)) return undefined
-  const [bought = 0, spent = 0, topUps = 0, last = 0, applied] = text.split(',').map(Number)
-  return { bought, spent, topUps, last, ...(applied === undefined ? {} : { applied }) }
+  if (!/^\d+(?:,\d+){3}$/.test(text)) return undefined
+  const [bought = 0, spent = 0, topUps = 0, last = 0] = text.split(',').map(Number)
+  return { bought, spent, topUps, last }
 }
 
 /** The bought points that are left. */

@@ -197,7 +197,8 @@ t.test('embedded, bans among very many quotas are found bit by bit', async (t) =
   const [day, counters] = [Math.floor(Date.now() / dayMs), newCounters()]
   roll(counters, Date.now(), false)
   const put = database.prepare('INSERT INTO quotas VALUES (?, ?, ?)')
-  const banned = JSON.stringify([['k', { ...newConduct(), bannedUntilMs: Date.now() + 60_000 }]])
+  const conduct = { ...newConduct(), bannedUntilMs: Date.now() + 60_000 }
+  const banned = JSON.stringify({ conducts: [['k', conduct]] })
   database.transaction(() => {
     for (let i = 0; i < 20_000; i++) {
       const more = i % 4_000 === 1_999 ? `,${banned}` : ''

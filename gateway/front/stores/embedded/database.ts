@@ -5,7 +5,7 @@ import type { List } from '../../shelves/lists.ts'
 import { permissionFault } from './permission.ts'
 
 /** The layout of a gateway's file: a changed one takes the next number. */
-export const format = 28
+export const format = 29
 
 const tables = `
   CREATE TABLE keys (

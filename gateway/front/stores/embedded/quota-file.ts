@@ -3,9 +3,8 @@ import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { dayMs } from '../../../../shared/windows.ts'
 import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
-import { grantedIn, grantsFrom } from '../../limits/grants.ts'
-import type { Parts } from '../../limits/parts.ts'
-import { purseFrom, purseText } from '../../limits/purse.ts'
+import { grantedIn } from '../../limits/grants.ts'
+import type { Counters } from '../../limits/counters.ts'
 import { keepUntil } from '../keep-until.ts'
 import { oldestRows, oldRows } from './old-rows.ts'
 import { topUpsIn } from './top-ups.ts'
@@ -118,12 +117,11 @@ function readsOf(database: Database) {
         `SELECT quota FROM quotas WHERE quota > ? ORDER BY quota LIMIT 1 OFFSET ${pageSize - 1}`,
       )
       .pluck(),
-    // Only states with strikes or bans have a bracket.
     withConductsTo: database
-      .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '[') > 0`)
+      .prepare<[string, string], [string, string]>(`${rowsTo} AND instr(state, '"conducts"') > 0`)
       .raw(),
     withConductsFrom: database
-      .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '[') > 0`)
+      .prepare<[string], [string, string]>(`${rowsFrom} AND instr(state, '"conducts"') > 0`)
       .raw(),
     journal: database.prepare<[], string>('SELECT states FROM journal ORDER BY seq').pluck(),
     last: database.prepare<[], number>('SELECT max(seq) FROM journal').pluck(),
@@ -171,10 +169,13 @@ function nameFromJournal(text: string): string {
   return text.startsWith('"') ? String(JSON.parse(text)) : text
 }
 
-/**
- * The counters of a quota, and behind them the conduct of its keys, grants and past points, as far as there are any. Only
- * conduct has a bracket, or what comes with a grant.
- */
+/** What few quotas have, as it stands behind their counters. */
+type Rest = Pick<QuotaState, 'grants' | 'past' | 'beyond' | 'purse' | 'resetGeneration'> & {
+  conducts?: [string, Conduct][] | undefined
+  parts?: [string, Counters][] | undefined
+}
+
+/** The counters of a quota, and behind them the rest as JSON, if there is any. */
 export function textOf(state: QuotaState): string {
   const { conducts, past, parts, resetGeneration, beyond, purse } = state
   const numbers = countersText(state)
@@ -182,33 +183,11 @@ export function textOf(state: QuotaState): string {
   const grants = state.grants && grantedIn(state.grants, state) ? state.grants : undefined
   if (!conducts && !grants && !past && !parts && !resetGeneration && !beyond && !purse)
     return numbers
-  const behind = [
-    conducts || grants ? JSON.stringify([...(conducts ?? [])]) : 'null',
-    grants ? JSON.stringify(grants) : 'null',
-    past ? `"${past}"` : 'null',
-    parts ? JSON.stringify(partTexts(parts)) : 'null',
-    resetGeneration ? `"${resetGeneration}"` : 'null',
-    beyond ? `"${beyond}"` : 'null',
-    purse ? `"${purseText(purse)}"` : 'null',
-  ]
-  while (behind.at(-1) === 'null') behind.pop()
-  return `${numbers},${behind.join()}`
-}
-
-/** The counters of parts as texts, by their names. */
-function partTexts(parts: Parts): Record<string, string> {
-  return Object.fromEntries([...parts].map(([name, counters]) => [name, countersText(counters)]))
-}
-
-/** The parts of a stored value; damaged ones begin anew. */
-function partsFrom(value: unknown): Parts | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const parts: Parts = new Map()
-  for (const [name, text] of Object.entries(value)) {
-    const counters = countersFrom(String(text).split(',').map(Number))
-    if (counters) parts.set(name, counters)
+  const rest: Rest = {
+    ...{ conducts: conducts && [...conducts], grants, past },
+    ...{ parts: parts && [...parts], resetGeneration, beyond, purse },
   }
-  return parts.size > 0 ? parts : undefined
+  return `${numbers},${JSON.stringify(rest)}`
 }
 
 function entryFrom(quota: string, text: string): Entry[] {
@@ -216,42 +195,21 @@ function entryFrom(quota: string, text: string): Entry[] {
   return state ? [[quota, state]] : []
 }
 
-/** The values behind the numbers of a state. */
-type Behind = [
-  conducts?: [string, Conduct][] | null,
-  granted?: unknown,
-  past?: unknown,
-  parts?: unknown,
-  resetGeneration?: unknown,
-  beyond?: unknown,
-  purse?: unknown,
-]
-
 /** `undefined` for a damaged text: the quota then begins anew, and no other one suffers. */
 export function stateFrom(text: string): QuotaState | undefined {
   try {
-    const members = JSON.parse(`[${text}]`) as unknown[]
-    const end = members.findIndex((member) => typeof member !== 'number')
-    const numbers = (end === -1 ? members : members.slice(0, end)) as number[]
-
-    const [conducts, granted, past, ofParts, resetGeneration, beyond, ofPurse] = members.slice(
-      numbers.length,
-    ) as Behind
-    const counters = countersFrom(numbers)
-    if (!counters) return undefined
-    const grants = grantsFrom(granted, counters.monthFrom)
-    const parts = partsFrom(ofParts)
-    const purse = typeof ofPurse === 'string' ? purseFrom(ofPurse) : undefined
-    return {
-      ...counters,
-      conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
-      ...(grants ? { grants } : {}),
-      ...(typeof past === 'string' ? { past } : {}),
-      ...(parts ? { parts } : {}),
-      ...(typeof beyond === 'string' ? { beyond } : {}),
-      ...(purse ? { purse } : {}),
-      ...(typeof resetGeneration === 'string' ? { resetGeneration: Number(resetGeneration) } : {}),
-    }
+    const members = JSON.parse(`[${text}]`) as (number | Rest)[]
+    const last = members.at(-1)
+    const { conducts, parts, ...rest } = typeof last === 'object' ? last : {}
+    const counters = countersFrom(members.filter((member) => typeof member === 'number'))
+    return (
+      counters && {
+        ...counters,
+        ...rest,
+        conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
+        ...(parts && { parts: new Map(parts) }),
+      }
+    )
   } catch {
     return undefined
   }

@@ -59,7 +59,7 @@ export function hashOfState(state: QuotaState): { counters: string; fields: [str
   }
   if (state.past) fields.push(['p', state.past])
   if (state.beyond) fields.push(['b', state.beyond])
-  if (state.purse) fields.push(['u', purseText({ ...state.purse, applied: undefined })])
+  if (state.purse) fields.push(['u', purseText(state.purse)])
   if (state.topUps) fields.push(['z', state.topUps])
   if (state.resetGeneration) fields.push(['r', String(state.resetGeneration)])
   for (const [name, counters] of state.parts ?? []) fields.push([name, textOf(counters)])
