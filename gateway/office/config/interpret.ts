@@ -9,7 +9,6 @@ import { costTerms } from '../../front/limits/answer-cost.ts'
 import type { BanSettings } from '../../front/limits/conduct.ts'
 import type {
   Config,
-  PortalSettings,
   RedisSettings,
   Route,
   SwapSettings,
@@ -58,7 +57,11 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     quotaPath: file.quota === 'off' ? undefined : file.quota.path,
     usagePath: file.usage === 'off' ? undefined : file.usage.path,
     tickets: file.tickets === 'on',
-    portal: portal && portalFrom(portal, read),
+    portal: portal && {
+      path: portal.path,
+      document: read.document(portal.openapi),
+      canRotate: portal.rotate === 'on',
+    },
     ietf: draftOf(file.headers.ietf),
     via: file.via === 'off' ? undefined : file.via,
     nearPercents: [...file.headers.near].sort((one, other) => one - other),
@@ -238,13 +241,6 @@ function jwtFrom(written: CompleteFile['jwt'][number], read: ReadFiles): JwtSett
       .map(([header, claim]) => [header.toLowerCase(), claimPath(claim)] as const)
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   }
-}
-
-function portalFrom(
-  { path, openapi, rotate }: NonNullable<CompleteFile['portal']>,
-  read: ReadFiles,
-): PortalSettings {
-  return { path, document: read.document(openapi), canRotate: rotate === 'on' }
 }
 
 function tracesFrom({ to, sample }: CompleteFile['traces']): TraceSettings | undefined {

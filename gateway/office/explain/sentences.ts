@@ -5,6 +5,7 @@ import { holderOf } from '../../front/counts/use.ts'
 import { byWindow, windows, type Window } from '../../../shared/windows.ts'
 import { earnedText, isEarned } from '../../front/limits/ban-ends.ts'
 import type { KeptRefusal, KeptWindow } from '../../front/counts/kept-refusal.ts'
+import type { JwtReason } from '../../front/jwt/issuer.ts'
 
 /** Why an answer was refused or failed: the reason, the code if that says all, or `backend` for the backend's own. */
 export type Why = Reason | RefusalCode | 'backend'
@@ -19,40 +20,44 @@ export function sentenceOf(refusal: KeptRefusal): string {
   const why = whyOf(refusal)
   // The store may have a reason that this version doesn't know.
   const say = Object.hasOwn(sentences, why) ? sentences[why] : undefined
-  return say ? say(refusal) : bySide(refusal)
+  return typeof say === 'string' ? say : (say ?? bySide)(refusal)
 }
 
 type Say = (refusal: KeptRefusal) => string
 
-const sentences: Readonly<Partial<Record<Why, Say>>> = {
-  no_header: () => 'No API key was sent.',
-  malformed_token: () =>
+/** Why a JWT isn't admitted. */
+export const jwtSentences: Readonly<Record<JwtReason, string>> = {
+  jwt_malformed: 'The token (JWT) is malformed, names a member twice, or has crit in its header.',
+  jwt_issuer: 'The token (JWT) is of an issuer that isn’t in the configuration.',
+  jwt_signature:
+    'The signature of the token (JWT) doesn’t fit, or is by an algorithm that the issuer may not use.',
+  jwt_audience:
+    'The token (JWT) is for another audience, or a claim isn’t as `claims` in the configuration requires it.',
+  jwt_expired: 'The token (JWT) has expired.',
+  jwt_early: 'The token (JWT) isn’t valid yet.',
+  jwt_claim:
+    'A claim of the token (JWT) is missing or wrong: its end, its subject, its plan, its account, its scopes, or one that goes on to backends.',
+  jwt_keys:
+    'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
+  jwt_callers: 'Its issuer has as many callers as maxCallers allows, and this one is new.',
+  jwt_accounts:
+    'Its subject has come with as many accounts within a day as one gateway admits, and this one is new.',
+}
+
+const sentences: Readonly<Partial<Record<Why, string | Say>>> = {
+  no_header: 'No API key was sent.',
+  malformed_token:
     'The header for it has no API key in it: a token is cut, or in Authorization not after the word Bearer.',
-  two_tokens: () => 'Two headers had API keys that differ, or a ticket came with another token.',
-  ticket: () =>
-    'The ticket was used, is over a minute old, or came with a request that may have none.',
-  bad_check: () => 'The token is mistyped or invented: its check doesn’t fit.',
-  unknown_token: () => 'No key has this token.',
+  two_tokens: 'Two headers had API keys that differ, or a ticket came with another token.',
+  ticket: 'The ticket was used, is over a minute old, or came with a request that may have none.',
+  bad_check: 'The token is mistyped or invented: its check doesn’t fit.',
+  unknown_token: 'No key has this token.',
   expired: (refusal) => `The key ${nameOf(refusal)} has expired.`,
   disabled: (refusal) => `The key ${nameOf(refusal)} is disabled.`,
   revoked: (refusal) => `The key ${nameOf(refusal)} is revoked.`,
   rotated_out: (refusal) =>
     `The key ${nameOf(refusal)} has a newer token: this one was rotated out.`,
-  jwt_malformed: () => 'The token (JWT) is malformed, or names a member twice.',
-  jwt_issuer: () => 'The token (JWT) is of an issuer that isn’t in the configuration.',
-  jwt_signature: () =>
-    'The signature of the token (JWT) doesn’t fit, or is by an algorithm that the issuer may not use.',
-  jwt_audience: () =>
-    'The token (JWT) is for another audience, or a claim isn’t as `claims` in the configuration requires it.',
-  jwt_expired: () => 'The token (JWT) has expired.',
-  jwt_early: () => 'The token (JWT) isn’t valid yet.',
-  jwt_claim: () =>
-    'A claim of the token (JWT) is missing or wrong: its end, its subject, its plan, its account, its scopes, or one that goes on to backends.',
-  jwt_keys: () =>
-    'No one key of the issuer is for this token (JWT), or none of its keys could be fetched yet.',
-  jwt_callers: () => 'Its issuer has as many callers as maxCallers allows, and this one is new.',
-  jwt_accounts: () =>
-    'Its subject has come with as many accounts within a day as one gateway admits, and this one is new.',
+  ...jwtSentences,
   strangers: (refusal) =>
     `Too many requests without a valid key came from the address. ${again(fullWindow(refusal)?.resetMs)}`,
   plan_gone: (refusal) => `The configuration has no plan ${refusal.caller?.plan} any more.`,
@@ -72,7 +77,7 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     `All ${withCommas(used)} points that are included or were bought are used (${whoseText(caller)}). A top-up lets it in, or what is included from ${endText(resetMs ?? 0)} on.`,
   ban: (refusal) =>
     `The key ${nameOf(refusal)} is banned: ${causeOf(refusal)}. ${again(refusal.bannedUntilMs)}`,
-  pace: () => 'The gateway’s own endpoints were asked more often than they answer one key.',
+  pace: 'The gateway’s own endpoints were asked more often than they answer one key.',
   share: ({ upstream, shareTaken: { underWay, share } = { underWay: 0, share: 0 } }) =>
     `The upstream ${upstream} was half full. The quota had ${underWay} requests in flight, and its share was ${share}.`,
   at_once: ({ underWay: { limit } = { limit: 0 }, ...refusal }) => {
@@ -80,10 +85,10 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
     const whose = operation ? ` of ${operation}` : cap ? ' of its cap' : ''
     return `${withCommas(limit)} requests${whose} of the key ${nameOf(refusal)} were under way, as many as its limit allows at once.`
   },
-  sunset: () => 'The operation is past its sunset.',
-  brownout: () => 'The operation is deprecated, and was switched off for a brownout.',
-  store: () => 'The store was out of reach.',
-  app: () => 'The app’s own function that finds keys or callers failed: its log has the error.',
+  sunset: 'The operation is past its sunset.',
+  brownout: 'The operation is deprecated, and was switched off for a brownout.',
+  store: 'The store was out of reach.',
+  app: 'The app’s own function that finds keys or callers failed: its log has the error.',
   refused: (refusal) => `${targetOf(refusal)} accepted no connection.`,
   reset: (refusal) =>
     `${targetOf(refusal)} closed the connection, or sent no valid HTTP${after(refusal)}.`,
@@ -95,16 +100,16 @@ const sentences: Readonly<Partial<Record<Why, Say>>> = {
   overloaded: (refusal) =>
     `The upstream ${refusal.upstream} had as many requests in flight as it takes.`,
   backend: (refusal) => `${targetOf(refusal)} answered ${refusal.status} itself${after(refusal)}.`,
-  invalid_request: () => 'The request was malformed, or could be read in two ways.',
+  invalid_request: 'The request was malformed, or could be read in two ways.',
   not_found: (refusal) => `No route matches ${refusal.method} and this path.`,
   method_not_allowed: (refusal) =>
     refusal.route === 'none'
       ? 'The gateway takes no such method.'
       : `No route of ${refusal.route} takes ${refusal.method}.`,
-  request_timeout: () => 'The request did not arrive in time.',
+  request_timeout: 'The request did not arrive in time.',
   payload_too_large: (refusal) => `The body was larger than ${refusal.route} takes.`,
-  headers_too_large: () => 'The headers were larger than the gateway takes.',
-  internal_error: () => 'The gateway failed; its log has the cause, by the id of the request.',
+  headers_too_large: 'The headers were larger than the gateway takes.',
+  internal_error: 'The gateway failed; its log has the cause, by the id of the request.',
 }
 
 function bySide({ status, code }: KeptRefusal): string {

@@ -75,7 +75,7 @@ export class HourlyScan {
     const { stores, config, outbox, clock } = this.#options
     if (outbox.wants('operation.sunset_near')) {
       const walked = { stores, config: config(), clock }
-      for (const notice of await nearSunsets(walked, (id) => this.#sunsets.has(id))) {
+      for await (const notice of nearSunsets(walked, (id) => this.#sunsets.has(id))) {
         await outbox.addNow(notice)
         this.#sunsets.add(notice.id)
       }
@@ -139,51 +139,33 @@ export function endingCertificate(
 }
 
 /** The notices of operations that end soon, with the number of keys that still call. */
-async function nearSunsets(
+async function* nearSunsets(
   { stores, config, clock }: NearEndsOptions,
   isTold: (id: string) => boolean,
-): Promise<readonly NewNotice[]> {
+): AsyncGenerator<NewNotice, void> {
   const nowMs = clock()
-  const near = config.deprecations.flatMap((deprecation) => {
-    const { operation, sunsetMs } = deprecation
-    const leftMs = (sunsetMs ?? 0) - nowMs
-    const days = sunsetDays.find((days) => leftMs > 0 && leftMs <= days * dayMs)
-    if (sunsetMs === undefined || days === undefined) return []
-    return { deprecation, operation, sunsetMs, days }
-  })
-  const notices = near.map(({ deprecation, operation, sunsetMs, days }) => ({
-    deprecation,
-    notice: (keys: number) =>
-      noticeOf(
-        {
-          type: 'operation.sunset_near',
-          parts: [operation, sunsetMs, days],
-          atMs: nowMs,
-          data: {
-            operation,
-            sunset: new Date(sunsetMs).toISOString(),
-            days,
-            keys,
-            replacement: deprecation.replacement ?? null,
-          },
-        },
-        { rememberMs: sunsetMs - nowMs + dayMs },
-      ),
-  }))
-  const untold = notices.filter(({ notice }) => !isTold(notice(0).id))
-  if (untold.length === 0) return []
   const today = Math.floor(nowMs / dayMs)
-  const calls = await deprecatedCalls(stores, today - recentDays, today)
-  return Promise.all(
-    untold.map(async ({ deprecation, notice }) => {
-      const announcedTo = announcer(deprecation)
-      const callers = calls.filter((call) => call.operation === deprecation.operation)
-      let keys = 0
-      for (const { key } of callers) {
-        const account = (await stores.keys.get(key))?.key.account
-        if (!announcedTo({ id: key, account }).extension) keys++
-      }
-      return notice(keys)
-    }),
-  )
+  let calls: Awaited<ReturnType<typeof deprecatedCalls>> | undefined
+  for (const deprecation of config.deprecations) {
+    const { operation, sunsetMs = 0, replacement = null } = deprecation
+    const leftMs = sunsetMs - nowMs
+    const days = sunsetDays.find((days) => leftMs > 0 && leftMs <= days * dayMs)
+    if (days === undefined) continue
+    const parts = [operation, sunsetMs, days]
+    const sunset = new Date(sunsetMs).toISOString()
+    const notice = (keys: number): NewNotice => {
+      const data = { operation, sunset, days, keys, replacement }
+      const event = { type: 'operation.sunset_near', parts, atMs: nowMs, data } as const
+      return noticeOf(event, { rememberMs: leftMs + dayMs })
+    }
+    if (isTold(notice(0).id)) continue
+    calls ??= await deprecatedCalls(stores, today - recentDays, today)
+    const announcedTo = announcer(deprecation)
+    let keys = 0
+    for (const { key } of calls.filter((call) => call.operation === operation)) {
+      const account = (await stores.keys.get(key))?.key.account
+      if (!announcedTo({ id: key, account }).extension) keys++
+    }
+    yield notice(keys)
+  }
 }

@@ -1,7 +1,7 @@
 import { printable } from '../../../../shared/printable.ts'
 import { endText } from '../../../../shared/times.ts'
 import { longestOutside } from '../../../front/http/token-length.ts'
-import type { JwtReason } from '../../../front/jwt/issuer.ts'
+import { jwtSentences } from '../../explain/sentences.ts'
 import { argument, textOf } from '../parameters.ts'
 import { operation, WrongInput } from '../operation.ts'
 import { aligned } from '../table.ts'
@@ -45,27 +45,11 @@ export const checkJwt = operation({
     ].join('\n'),
 })
 
-const sentences: Readonly<Record<JwtReason, string>> = {
-  jwt_malformed: 'It is malformed, names a member twice, or has crit in its header.',
-  jwt_issuer: 'The configuration has no issuer with the name in iss.',
-  jwt_signature:
-    'Its signature doesn’t fit, or its algorithm isn’t one of the issuer’s in the configuration.',
-  jwt_audience:
-    'Its aud doesn’t have the audience of the configuration, or another claim isn’t as claims there requires it.',
-  jwt_expired: 'It has expired.',
-  jwt_early: 'It isn’t valid yet.',
-  jwt_claim:
-    'A claim is missing or wrong: exp, or one that the configuration names for subject, plan, account or forward.',
-  jwt_keys: 'No one key of its issuer is for its kid and alg.',
-  jwt_callers: 'Its issuer has as many callers as maxCallers allows.',
-  jwt_accounts: 'Its subject has come with as many accounts within a day as one gateway admits.',
-}
-
 /** The verdict in a sentence or two. */
 function verdictText({ reason, failure }: JudgedToken): string {
   if (reason === null) return 'It verifies.'
   const why = failure === null ? '' : ` The keys can’t be fetched: ${printable(failure)}.`
-  return `It is refused (${reason}). ${sentences[reason]}${why}`
+  return `It is refused (${reason}). ${jwtSentences[reason]}${why}`
 }
 
 function timeRows({ claims }: JudgedToken, nowMs: number): string[][] {
