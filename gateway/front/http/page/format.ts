@@ -1,4 +1,4 @@
-import { utc } from './utc.ts'
+import { utc } from './time.ts'
 
 /** A number with separators, such as `1,204`. */
 export function count(number: number): string {
@@ -39,6 +39,16 @@ export function costText(
   if (!byAnswer) return points === 0 ? 'nothing' : plural(points, 'point')
   const most = byAnswer.atMost === undefined ? '' : `, at most ${count(byAnswer.atMost)}`
   return `what its answer tells (an estimate of ${plural(points, 'point')} until then${most})`
+}
+
+type Requests = Readonly<{
+  methods?: readonly string[] | null | undefined
+  paths?: readonly string[] | null | undefined
+}>
+
+/** The requests of some methods and paths, such as "POST at /v1/exports, /v1/exports/*"; empty for all. */
+export function requestsText({ methods, paths }: Requests): string {
+  return [methods?.join(', '), paths?.join(', ')].filter(Boolean).join(' at ')
 }
 
 /** The message of whatever was thrown. */

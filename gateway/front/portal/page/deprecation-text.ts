@@ -1,6 +1,6 @@
 import { date } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { gatewayNowMs } from '../../http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../http/page/time.ts'
 import type { Operation } from './openapi.ts'
 import { line } from './prose.ts'
 import { deprecationOf, type Deprecation } from './terms.ts'

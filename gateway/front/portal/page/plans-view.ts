@@ -1,5 +1,5 @@
 import { html, type Child } from '../../http/page/html.ts'
-import { requestsText } from '../../http/page/parts.ts'
+import { requestsText } from '../../http/page/format.ts'
 import type { LimitName } from '../../../../shared/windows.ts'
 import {
   atOnceText,

@@ -3,7 +3,7 @@ import { html, type Child } from '../../http/page/html.ts'
 import { countIn, windows } from '../../http/page/windows.ts'
 import { line } from './prose.ts'
 import type { DayUsage, OwnUsage } from '../usage.ts'
-import { gatewayNowMs } from '../../http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../http/page/time.ts'
 
 /** Ninety days of a key's own usage, and the deprecated operations that it calls. */
 export function UsageView({ usage: { days, deprecated } }: Readonly<{ usage: OwnUsage }>) {

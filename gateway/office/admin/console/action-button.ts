@@ -5,7 +5,7 @@ import { html, type Child } from '../../../front/http/page/html.ts'
 import { failure } from './page-parts.ts'
 import { formIn, typedIn } from './controls.ts'
 
-type FormProps = Readonly<{
+type Props = Readonly<{
   /** The words on its button, and its heading. */
   label: string
   /** The words on the button that sends it, if they are others. */
@@ -17,27 +17,19 @@ type FormProps = Readonly<{
   /** A word to type, for what can't be undone. */
   typed?: string | undefined
   fields?: Child
-  submit: (form: FormData) => Promise<void>
-  /** What came of it, in place of the form. */
-  result?: Child
-  /** Called when it is closed; with it, the dialog stays open for the result. */
+  /** Does it. What it gives back is shown in place of the form, until that is closed. */
+  act: (form: FormData) => Promise<Child | void>
+  /** Called when what it gave back was closed. */
   closed?: () => void
 }>
 
-export type Action = Pick<FormProps, 'label' | 'consequence' | 'typed'> &
-  Readonly<{ act: () => Promise<void> }>
-
-/** A button that tells what will happen, and asks once more. */
-export function ActionButton({ act, ...told }: Action) {
-  return html`<${FormDialog} ...${told} submit=${act} />`
-}
-
-/** A button that opens a form, which tells what it does before it is sent. */
-export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
-  const { consequence, typed, fields, submit, result, closed } = rest
+/** A button that tells what will happen, and asks once more; with fields, it opens a form. */
+export function ActionButton({ label, go = label, isMain, ...rest }: Props) {
+  const { consequence, typed, fields, act, closed } = rest
   const dialog = useRef<HTMLDialogElement>(null)
   const [word, setWord] = useState('')
   const [closings, setClosings] = useState(0)
+  const [result, setResult] = useState<Child | void>()
   const { isBusy, error, run, forget } = useWork()
   const open = (): void => {
     forget()
@@ -45,9 +37,10 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
   }
   const send = async (event: Event): Promise<void> => {
     const form = formIn(event)
-    const isDone = await run(() => submit(form))
+    let given: Child | void
+    const isDone = await run(async () => setResult((given = await act(form))))
     const { current: shown } = dialog
-    if (isDone && !closed) shown?.close()
+    if (isDone && !given) shown?.close()
     // Somebody may have closed it meanwhile, and its menu, and would miss how it went.
     else if (shown?.open === false) {
       shown.closest<HTMLElement>('[popover]')?.togglePopover(true)
@@ -57,7 +50,8 @@ export function FormDialog({ label, go = label, isMain, ...rest }: FormProps) {
   const close = (): void => {
     setWord('')
     setClosings(closings + 1)
-    closed?.()
+    if (result) closed?.()
+    setResult(undefined)
   }
   return html`
     <button type="button" class=${isMain ? 'go' : ''} onClick=${open}>${label}</button>

@@ -1,5 +1,5 @@
 import type { SessionView } from '../session.ts'
-import { hearGatewayTime } from '../../../front/http/page/gateway-time.ts'
+import { hearGatewayTime } from '../../../front/http/page/time.ts'
 
 /** The place in the tab's storage of the session's second secret. */
 const secretName = 'tollgate-console-secret'
@@ -110,9 +110,7 @@ export async function signIn(token: string): Promise<Session> {
   const { secret, ...session } = await ask<Session & { secret: string }>(
     'POST',
     '/console/session',
-    {
-      token,
-    },
+    { token },
   )
   sessionStorage.setItem(secretName, secret)
   return session

@@ -1,5 +1,5 @@
 import { html, type Child } from '../../../front/http/page/html.ts'
-import type { Plan } from './settings.ts'
+import type { Plan } from './data.ts'
 
 type Attributes = Readonly<Record<string, unknown>>
 
@@ -13,7 +13,7 @@ export function timeField(label: string, name: string, isoMinute?: string): Chil
   return field(label, { name, type: 'datetime-local', defaultValue: isoMinute })
 }
 
-type Options = readonly (readonly [value: string, words: string])[]
+export type Options = readonly (readonly [value: string, words: string])[]
 
 /** One of several values, with words above them. */
 export function select(label: Child, attributes: Attributes, options: Options, selected?: string) {

@@ -1,7 +1,8 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { asApiError, ask, get, type ApiError, type Session } from './api.ts'
-import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../../front/http/page/time.ts'
+import type { RunningConfig } from '../../operations/config/running.ts'
 
 /** The operator of the tab, for all pages. */
 export const Operator = createContext<Session | undefined>(undefined)
@@ -100,4 +101,33 @@ export function usePosted<Data>(
     }
   }, [path, text])
   return { ...state, isOfIt: of === text }
+}
+
+export type Plan = ReturnType<typeof plansIn>[number]
+
+/** The configuration in force. */
+export function useConfig(everyMs?: number): Loaded<RunningConfig> {
+  return useData<RunningConfig>('/admin/config', everyMs)
+}
+
+/** The plans in force; none until they are there. */
+export function usePlans(): readonly Plan[] {
+  const { data } = useConfig()
+  return data ? plansIn(data.config) : []
+}
+
+/** The plans of a configuration; `custom`: each key brings its own limits. */
+export function plansIn({ plans }: RunningConfig['config']) {
+  return Object.entries(plans).map(([name, plan]) => ({
+    name,
+    limits: 'limits' in plan ? ('custom' as const) : plan,
+    bans: shown(plan.bans),
+    operations: Object.entries(plan.operations ?? {}),
+  }))
+}
+
+/** A setting as a text. */
+export function shown(value: unknown): string {
+  if (typeof value === 'number') return value.toLocaleString('en')
+  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 }

@@ -3,14 +3,13 @@ import { get, signOut, type Session } from './api.ts'
 import { Operator } from './data.ts'
 import { useDraft, type KeptDraft } from './editor/editor.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
-import { Account } from './pages/account.ts'
+import { Account, Keys } from './pages/keys.ts'
 import { Audit } from './pages/audit.ts'
 import { useMigration, type KeptMigration } from './pages/another-backend.ts'
 import { Backends } from './pages/backends.ts'
 import { Configuration } from './pages/configuration.ts'
 import { Deprecations } from './pages/deprecations.ts'
 import { Key } from './pages/key.ts'
-import { Keys } from './pages/keys.ts'
 import { Now } from './pages/now.ts'
 import { PlanPage } from './pages/plan.ts'
 import { Plans } from './pages/plans.ts'
@@ -52,7 +51,10 @@ const pagesOfOne = new Map([
   ['requests', Request],
 ])
 
-/** How often a page that is in view asks for its session: one without a request for an hour ends. */
+/**
+ * How often a page that is in view asks for its session: one without a request for an hour ends, and so does that of a tab
+ * that nobody looks at.
+ */
 const askEveryMs = 5 * 60_000
 
 /** The path after `#/`, in its parts. */
@@ -80,22 +82,10 @@ function decoded(part: string): string {
   }
 }
 
-/** Shows a page anew each half minute, so that times that say how long ago they were stay true. */
-function useTicks(): void {
-  const [, tick] = useState(0)
+/** Does something again and again. */
+function useEvery(ms: number, act: () => void): void {
   useEffect(() => {
-    const timer = setInterval(() => tick((before) => before + 1), 30_000)
-    return () => clearInterval(timer)
-  }, [])
-}
-
-/** Keeps the session while the page is in view. A tab that nobody looks at asks nothing, and its session ends. */
-function useSessionKeeper(): void {
-  useEffect(() => {
-    const stay = (): void => {
-      if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
-    }
-    const timer = setInterval(stay, askEveryMs)
+    const timer = setInterval(act, ms)
     return () => clearInterval(timer)
   }, [])
 }
@@ -121,8 +111,12 @@ export function House({ session }: { session: Session }) {
       ?.scrollIntoView({ block: 'nearest', inline: 'center' })
     if (pageName !== 'keys') setSearch('')
   }, [pageName, id])
-  useSessionKeeper()
-  useTicks()
+  useEvery(askEveryMs, () => {
+    if (document.visibilityState === 'visible') get('/console/session').catch(() => undefined)
+  })
+  const [, tick] = useState(0)
+  // Times that say how long ago they were stay true.
+  useEvery(30_000, () => tick((before) => before + 1))
   return html`
     <a
       class="skip"

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, asApiError, refusalOf, send } from './api.ts'
 import { shapes } from './charts/over-time.ts'
 import type { Dated } from './data.ts'
-import { gatewayNowMs } from '../../../front/http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../../front/http/page/time.ts'
 import type { LiveRange, LiveRow, Snapshot } from '../../live/snapshot.ts'
 
 /** The latest snapshot, with all rows of its range, the oldest first. */
@@ -69,14 +69,13 @@ async function watch(range: LiveRange, leaving: AbortSignal, tell: (live: Live) 
 }
 
 /** The data of a stream of events, in their order. */
-async function* eventsIn<Data>(body: ReadableStream<Uint8Array>): AsyncGenerator<Data> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
+async function* eventsIn<Data>(body: ReadableStream<BufferSource>): AsyncGenerator<Data> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
-    const events = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+    const events = (rest + value).split('\n\n')
     rest = events.pop() ?? ''
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1]

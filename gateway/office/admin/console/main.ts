@@ -1,9 +1,10 @@
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { currentSession, onSignedOut, type Session } from './api.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { currentSession, onSignedOut, signIn, type Session } from './api.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
-import { SignIn } from './pages/sign-in.ts'
 import { messageOf } from '../../../front/http/page/format.ts'
+import { useWork } from '../../../front/http/page/work.ts'
+import { failure } from './page-parts.ts'
 
 type House = (props: { session: Session }) => Child
 
@@ -26,6 +27,59 @@ function App() {
   if (session === undefined) return html`<${SignIn} error=${error} done=${setSession} />`
   if (session === 'unknown' || !house) return html`<p class="quiet alone">Loading …</p>`
   return html`<${house.House} session=${session} />`
+}
+
+type SignInProps = Readonly<{ error: string | undefined; done: (session: Session) => void }>
+
+/** Asks for an admin token. It is sent once, and kept nowhere. */
+function SignIn({ error, done }: SignInProps) {
+  const field = useRef<HTMLInputElement>(null)
+  const { isBusy, error: message = error, run } = useWork()
+  useEffect(() => {
+    document.title = 'Sign in · Tollgate'
+    field.current?.focus()
+  }, [])
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const token = field.current?.value.trim() ?? ''
+    if (field.current) field.current.value = ''
+    const isDone = await run(async () => done(await signIn(token)))
+    if (!isDone) field.current?.focus()
+  }
+  if (!isSecureContext) return html`<${Unsafe} />`
+  return html`
+    <main class="alone">
+      <h1>Tollgate</h1>
+      <p>
+        The operators’ console of the gateway. Sign in with a token of <code>ADMIN_TOKEN</code>, or
+        with the one that <code>npm start</code> keeps in <code>data/admin-token</code>.
+      </p>
+      <form onSubmit=${(event: Event) => void send(event)}>
+        <label>
+          Admin token
+          <input ref=${field} type="password" required autocomplete="off" spellcheck=${false} />
+        </label>
+        ${message !== undefined && failure(message)}
+        <button class="go" disabled=${isBusy}>Sign in</button>
+      </form>
+    </main>
+  `
+}
+
+/** Over plain HTTP, everybody on the way could read the token, and the gateway refuses the browser's requests. */
+function Unsafe() {
+  const port = location.port || '80'
+  return html`
+    <main class="alone">
+      <h1>Tollgate</h1>
+      <p>
+        This page came over plain HTTP from another machine, so nobody can sign in here. Use https,
+        or a tunnel:
+      </p>
+      <pre>${`ssh -L ${port}:localhost:${port} ${location.hostname}`}</pre>
+      <p>Then open <code>${`http://localhost:${port}/console/`}</code>.</p>
+    </main>
+  `
 }
 
 const app = document.querySelector('#app')

@@ -2,8 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { marks } from './charts/outcomes.ts'
 import { clock, count } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
-import { time as timeOf } from '../../../front/http/page/time.ts'
-import { utc } from '../../../front/http/page/utc.ts'
+import { time as timeOf, utc } from '../../../front/http/page/time.ts'
 import type { Dated } from './data.ts'
 
 /** A page: its heading, the command that does the same, what it is there to do at the right, and its content. */

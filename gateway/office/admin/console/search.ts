@@ -69,34 +69,25 @@ function isToken(text: string): boolean {
 /** The page about what a text names; `undefined` if it names nothing by itself. */
 async function placeOf(text: string): Promise<string | undefined> {
   if (isToken(text)) {
-    const answer = await orNothing(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
-    return answer && `#/keys/${answer.key.id}`
+    const answer = await orWhyNot(ask<FoundKey>('POST', '/admin/keys/find', { token: text }))
+    return typeof answer === 'string' ? undefined : `#/keys/${answer.key.id}`
   }
   const id = encodeURIComponent(text)
-  const whyNot = /^[\w.-]{1,128}$/.test(text) ? await whyNoRequest(id) : ''
-  if (whyNot === undefined) return `#/requests/${id}`
+  const isId = /^[\w.-]{1,128}$/.test(text)
+  const whyNoRequest = isId ? await orWhyNot(get<object>(`/admin/requests/${id}`)) : ''
+  if (typeof whyNoRequest !== 'string') return `#/requests/${id}`
   const { keys } = await get<KeyPage>(`/admin/keys${query({ search: text, limit: 2 })}`)
   const [only, ...others] = keys
-  if (!only && whyNot !== '') throw new Error(`No key matches. ${whyNot}`)
+  if (!only && whyNoRequest !== '') throw new Error(`No key matches. ${whyNoRequest}`)
   return only && others.length === 0 ? `#/keys/${only.id}` : undefined
 }
 
-/** Why no refused or failed answer with an id can be shown; `undefined` if one can. */
-async function whyNoRequest(id: string): Promise<string | undefined> {
-  try {
-    await get<unknown>(`/admin/requests/${id}`)
-    return undefined
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return error.message
-    throw error
-  }
-}
-
-async function orNothing<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+/** An answer, or why there is none of what was asked for. */
+async function orWhyNot<Answer extends object>(asked: Promise<Answer>): Promise<Answer | string> {
   try {
     return await asked
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
+    if (error instanceof ApiError && error.status === 404) return error.message
     throw error
   }
 }

@@ -1,9 +1,19 @@
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { column, numeric } from '../page-parts.ts'
-import { asTable, Columns, evenEdges, stackedBars, type Plot } from './columns.ts'
-import { above, below, left, roundSteps, stepLines } from './scale.ts'
+import {
+  asTable,
+  Columns,
+  evenEdges,
+  stackedBars,
+  type Plot,
+  above,
+  below,
+  left,
+  roundSteps,
+  stepLines,
+} from './columns.ts'
 
 const height = 140
 

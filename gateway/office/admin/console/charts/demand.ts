@@ -2,8 +2,16 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { asTable, Columns, type Plot } from './columns.ts'
-import { below, colourOf, left, roundSteps, stepLines } from './scale.ts'
+import {
+  asTable,
+  Columns,
+  type Plot,
+  below,
+  colourOf,
+  left,
+  roundSteps,
+  stepLines,
+} from './columns.ts'
 import { typedIn } from '../controls.ts'
 
 const height = 190

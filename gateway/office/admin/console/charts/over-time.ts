@@ -1,6 +1,15 @@
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { asTable, Columns, evenEdges, type Plot } from './columns.ts'
-import { above, below, left, roundSteps, stepLines } from './scale.ts'
+import {
+  asTable,
+  Columns,
+  evenEdges,
+  type Plot,
+  above,
+  below,
+  left,
+  roundSteps,
+  stepLines,
+} from './columns.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
 import { column, numeric } from '../page-parts.ts'

@@ -1,15 +1,16 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import type { Posted } from '../data.ts'
+import { type Posted, shown } from '../data.ts'
 import { column, failure, table, withMore } from '../page-parts.ts'
-import { shown } from '../settings.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'
-import type { Place } from './lined-text.ts'
 
 type Difference = CheckedConfig['differences'][number]
 
 /** The check of a text, or of one before it. */
 export type Checked = Posted<CheckedConfig>
+
+/** A place in a text; both from 1. */
+export type Place = Readonly<{ line: number; column: number }>
 
 /** The place of a mistake, and its sentence without it. */
 export function placeOf(mistake: string): (Place & Readonly<{ sentence: string }>) | undefined {

@@ -6,10 +6,10 @@ import { failure } from '../page-parts.ts'
 import type { ConfigText } from '../../../operations/config/save.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
 import { messageOf } from '../../../../front/http/page/format.ts'
-import { CheckResult, placeOf } from './check-result.ts'
-import { LinedText, type Place } from './lined-text.ts'
-import { SaveBar } from './save-bar.ts'
+import { CheckResult, placeOf, type Place } from './check-result.ts'
+import { SaveBar } from './save.ts'
 import type { CheckedConfig } from '../../../operations/config/check.ts'
+import { typedIn } from '../controls.ts'
 
 /** How long a check waits after the last key. */
 const pauseMs = 400
@@ -116,4 +116,59 @@ export function useDraft(): KeptDraft {
 /** Whether a draft has more than the file. */
 function isChanged({ read, text }: Draft): boolean {
   return text !== (read?.text ?? '')
+}
+
+type LinedTextProps = Readonly<{
+  label: string
+  text: string
+  change: (text: string) => void
+  /** The lines with mistakes, which are marked. */
+  marked: ReadonlySet<number>
+  /** Where to go; another object goes there again. */
+  goTo: Place | undefined
+}>
+
+/** A field for a long text, with the numbers of its lines, which scroll along. */
+function LinedText({ label, text, change, marked, goTo }: LinedTextProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const numbers = useRef<HTMLPreElement>(null)
+  useEffect(() => {
+    if (goTo && field.current) show(field.current, goTo)
+  }, [goTo])
+  const follow = (): void => {
+    if (field.current && numbers.current) numbers.current.scrollTop = field.current.scrollTop
+  }
+  const lines = Array.from(
+    { length: text.split('\n').length },
+    (_, i) => `${marked.has(i + 1) ? '✗ ' : ''}${i + 1}`,
+  )
+  return html`
+    <label class="above" for="draft">${label}</label>
+    <div class="lined">
+      <pre class="numbers" ref=${numbers} aria-hidden="true">${lines.join('\n')}</pre>
+      <textarea
+        id="draft"
+        ref=${field}
+        rows="24"
+        spellcheck=${false}
+        autocomplete="off"
+        wrap="off"
+        value=${text}
+        onScroll=${follow}
+        onInput=${(event: Event) => change(typedIn(event))}
+      ></textarea>
+    </div>
+  `
+}
+
+/** Puts the cursor at a place, with some lines above it in view. */
+function show(field: HTMLTextAreaElement, { line, column }: Place): void {
+  const lines = field.value.split('\n')
+  const before = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0)
+  const at = before + Math.min(column - 1, lines[line - 1]?.length ?? 0)
+  field.focus({ preventScroll: true })
+  field.setSelectionRange(at, before + (lines[line - 1]?.length ?? 0))
+  const height = Number.parseFloat(getComputedStyle(field).lineHeight)
+  field.scrollTop = Math.max(0, (line - 4) * height)
+  field.scrollIntoView({ block: 'nearest' })
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
 import { field, fieldText, formIn } from '../controls.ts'
-import { useData } from '../data.ts'
+import { shown, useData } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
+import { section } from '../../../../front/http/page/sections.ts'
 import { limitsText } from '../../../../front/http/page/windows.ts'
 import { aged, column, keyLink, page, table, time } from '../page-parts.ts'
-import { membersOf, shown } from '../settings.ts'
 import type { AuditView } from '../../../operations/reports/audit.ts'
 
 /** The audit log. */
@@ -52,7 +52,7 @@ function sentenceOf({ what, subject, sentence }: AuditView): Child {
 
 /** A change as the audit has it, behind a fold: the changed members, each with its value before and after. */
 export function rawChange({ what, before, after }: Omit<AuditView, 'subject'>): Child {
-  const [old, now] = [membersOf(before), membersOf(after)]
+  const [old, now] = [section(before), section(after)]
   const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
   const changed = names.filter(
     (name) => JSON.stringify(old[name] ?? null) !== JSON.stringify(now[name] ?? null),
@@ -75,5 +75,5 @@ export function rawChange({ what, before, after }: Omit<AuditView, 'subject'>): 
 
 function valueText(name: string, value: unknown): string {
   if (name !== 'limits' && name !== 'cap') return shown(value)
-  return limitsText(membersOf(value))
+  return limitsText(section(value))
 }

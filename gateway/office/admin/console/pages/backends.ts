@@ -1,4 +1,4 @@
-import { useData } from '../data.ts'
+import { useConfig, useData } from '../data.ts'
 import { costText, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
@@ -11,7 +11,7 @@ import {
   time,
   toConfiguration,
 } from '../page-parts.ts'
-import { routesTo, useConfig } from '../settings.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
 import type { TargetView, UpstreamsView } from '../../../operations/upstream/list.ts'
 import { AnotherBackend, type KeptMigration } from './another-backend.ts'
 import { Swaps } from './swap.ts'
@@ -32,7 +32,7 @@ export function Backends({ migration }: { migration: KeptMigration }) {
       return names.map(
         ([name, targets]) => html`
           <h2>${name}</h2>
-          ${config.data && pathsOf(routesTo(name, config.data.config))} ${targetsOf(name, targets)}
+          ${config.data && pathsOf(name, config.data)} ${targetsOf(name, targets)}
         `,
       )
     }),
@@ -43,7 +43,8 @@ export function Backends({ migration }: { migration: KeptMigration }) {
   )
 }
 
-function pathsOf(routes: ReturnType<typeof routesTo>): Child {
+function pathsOf(upstream: string, { config }: RunningConfig): Child {
+  const routes = config.routes.filter((route) => route.upstream === upstream)
   if (routes.length === 0) return html`<p class="quiet">No route leads here.</p>`
   return html`
     <p>
@@ -56,7 +57,7 @@ function pathsOf(routes: ReturnType<typeof routesTo>): Child {
   `
 }
 
-function costOf(cost: ReturnType<typeof routesTo>[number]['cost']): string {
+function costOf(cost: RunningConfig['config']['routes'][number]['cost']): string {
   return typeof cost === 'number' ? costText(cost) : costText(cost.estimate, cost)
 }
 

@@ -1,9 +1,9 @@
 import { ask } from '../api.ts'
 import { field, fieldText, planField, timeField } from '../controls.ts'
-import { FormDialog } from '../action-button.ts'
+import { ActionButton } from '../action-button.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
 import { html } from '../../../../front/http/page/html.ts'
-import { usePlans } from '../settings.ts'
+import { usePlans } from '../data.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, its cap, its end and its note. */
@@ -22,14 +22,14 @@ export function ChangeKey({ details, done }: { details: KeyDetails; done: () => 
     note = '',
   } = details
   const plans = usePlans()
-  const submit = async (form: FormData): Promise<void> => {
+  const act = async (form: FormData): Promise<void> => {
     await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))
     done()
   }
-  return html`<${FormDialog}
+  return html`<${ActionButton}
     label="Change plan or limits"
     consequence=${`This applies to “${name}” within a second, on every gateway. Its usage stays counted.`}
-    submit=${submit}
+    act=${act}
     fields=${html`
       ${
         // The plan of a caller with JWTs comes with these.

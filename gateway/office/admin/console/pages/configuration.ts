@@ -1,11 +1,10 @@
 import { ActionButton } from '../action-button.ts'
 import { ask } from '../api.ts'
-import { useData, useMayAll } from '../data.ts'
+import { useData, useMayAll, useConfig } from '../data.ts'
 import { Editor, type KeptDraft } from '../editor/editor.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, column, page, table, time, withMore } from '../page-parts.ts'
 import type { FleetView } from '../../../fleet/view.ts'
-import { useConfig } from '../settings.ts'
 
 /** The configuration in force on each gateway, the mistakes of its file, and an editor. */
 export function Configuration({ draft }: { draft: KeptDraft }) {

@@ -1,7 +1,7 @@
 import { DayBars, type Day } from '../charts/days.ts'
-import { useData } from '../data.ts'
+import { useData, useConfig } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   aged,
@@ -18,7 +18,6 @@ import {
 import { SaveCsv } from '../action-button.ts'
 import type { CallsOfDay, CallsView } from '../../../../front/counts/deprecated-calls.ts'
 import type { RunningConfig } from '../../../operations/config/running.ts'
-import { useConfig } from '../settings.ts'
 
 /** A deprecated operation's settings, as the configuration shows them. */
 type Deprecation = RunningConfig['config']['deprecations'][number]

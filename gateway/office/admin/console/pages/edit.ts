@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useMayAll, usePosted } from '../data.ts'
 import { patch } from '../editor/check-result.ts'
-import { SaveFile } from '../editor/save-file.ts'
+import { SaveFile } from '../editor/save.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html } from '../../../../front/http/page/html.ts'
 import { failure, withMore } from '../page-parts.ts'

@@ -3,13 +3,16 @@ import { ask } from '../api.ts'
 import { Operator } from '../data.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windows } from '../../../../front/http/page/windows.ts'
-import { ActionButton, FormDialog, type Action } from '../action-button.ts'
+import { ActionButton } from '../action-button.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 import { ChangeKey } from './change-key.ts'
 import { Rotate } from './make-key.ts'
 import { field, fieldText, select } from '../controls.ts'
 
 type ActionsProps = Readonly<{ details: KeyDetails; done: () => void }>
+
+/** What is asked before an action: a word to type, or fields, and the body that they make. */
+type Asked = Readonly<{ typed?: string; fields?: Child; body?: (form: FormData) => object }>
 
 /** The actions that a role allows: the one that is needed now, the others in a menu, and the last one apart. */
 export function Actions({ details, done }: ActionsProps) {
@@ -19,19 +22,21 @@ export function Actions({ details, done }: ActionsProps) {
   const role = useContext(Operator)?.role
   const mayAll = role === 'all'
   if (role === 'read' || state === 'revoked') return null
-  const act = (label: string, consequence: string, request: string, more?: Partial<Action>) => {
+  const act = (label: string, consequence: string, request: string, asked: Asked = {}) => {
+    const { body, ...more } = asked
     const [method = '', path = ''] = request.split(' ')
-    const send = (): Promise<void> => ask(method, path).then(done)
+    const send = (form: FormData): Promise<void> => ask(method, path, body?.(form)).then(done)
     return html`<${ActionButton} ...${{ label, consequence, ...more }} act=${send} />`
   }
-  const whose =
-    account === undefined || test
-      ? 'its own counters'
-      : `the counters of the account ${account}, for all of its keys`
-  const others = standing.operations || standing.cap ? ', operations and caps' : ''
+  const isOwn = account === undefined || test
+  const whose = isOwn
+    ? 'its own counters'
+    : `the counters of the account ${account}, for all of its keys`
+  /** The receiver of points: a key with a quota of its own, or an account. */
+  const getter = isOwn ? 'It' : `The account ${account}, with all of its keys,`
+  const hasParts = standing.operations || standing.cap
   const limited = windows.flatMap((window) => standing[window.name] ?? [])
   const back = `“${name}” works again within a second`
-  const props = { details, done }
   const actions: readonly (readonly [name: string, isOffered: boolean, action: Child])[] = [
     [
       'lift',
@@ -43,19 +48,46 @@ export function Actions({ details, done }: ActionsProps) {
       mayAll && state === 'disabled',
       act('Enable', `${back}.`, `POST /admin/keys/${id}/enable`),
     ],
-    ['change', mayAll, html`<${ChangeKey} ...${props} />`],
-    ['grant', limited.length > 0, html`<${Grant} ...${props} />`],
-    ['top-up', mayAll && limited.some(({ prepaid }) => prepaid), html`<${TopUp} ...${props} />`],
+    ['change', mayAll, html`<${ChangeKey} details=${details} done=${done} />`],
+    [
+      'grant',
+      limited.length > 0,
+      act(
+        'Grant more',
+        `${getter} gets these requests on top of the limit, on every gateway within a second, until their window ends.${hasParts ? ' Operations and caps get none of them.' : ''}`,
+        `POST /admin/quota/${id}/grant`,
+        grant(standing),
+      ),
+    ],
+    [
+      'top-up',
+      mayAll && limited.some(({ prepaid }) => prepaid),
+      act(
+        'Top up',
+        `${getter} gets points that were bought in advance. What has the same invoice counts once.`,
+        `POST /admin/quota/${id}/top-up`,
+        topUp,
+      ),
+    ],
     [
       'reset',
       true,
       act(
         'Reset the quota',
-        `This resets ${whose}: all of its windows${others} start over.`,
+        `This resets ${whose}: all of its windows${hasParts ? ', operations and caps' : ''} start over.`,
         `POST /admin/quota/${id}/reset`,
       ),
     ],
-    ['ban', mayAll && bannedUntil === undefined, html`<${Ban} ...${props} />`],
+    [
+      'ban',
+      mayAll && bannedUntil === undefined,
+      act(
+        'Ban',
+        `Every request of “${name}” gets 429, on every gateway within a second, until the ban ends or is lifted.`,
+        `PUT /admin/bans/${id}`,
+        ban,
+      ),
+    ],
     ['rotate', !kind, html`<${Rotate} id=${id} done=${done} />`],
     [
       'disable',
@@ -109,6 +141,10 @@ export function Actions({ details, done }: ActionsProps) {
 
 const reason = field('Reason, for other operators', { name: 'note' })
 
+function reasonIn(form: FormData) {
+  return { note: fieldText(form, 'note') || undefined }
+}
+
 /** How long a ban may last. */
 const spans = [
   ['30m', '30 minutes'],
@@ -117,62 +153,29 @@ const spans = [
   ['7d', 'a week'],
 ] as const
 
-/** Refuses a key for a while. */
-function Ban({ details: { id, name }, done }: ActionsProps) {
-  const submit = async (form: FormData): Promise<void> => {
-    const note = fieldText(form, 'note') || undefined
-    await ask('PUT', `/admin/bans/${id}`, { for: fieldText(form, 'for'), note })
-    done()
-  }
-  return html`<${FormDialog}
-    label="Ban"
-    consequence=${`Every request of “${name}” gets 429, on every gateway within a second, until the ban ends or is lifted.`}
-    submit=${submit}
-    fields=${[select('For', { name: 'for' }, spans), reason]}
-  />`
+const ban: Asked = {
+  fields: [select('For', { name: 'for' }, spans), reason],
+  body: (form) => ({ for: fieldText(form, 'for'), ...reasonIn(form) }),
 }
 
-/** The receiver of points: a key with a quota of its own, or an account. */
-function getterOf({ account, test }: KeyDetails): string {
-  return account === undefined || test ? 'It' : `The account ${account}, with all of its keys,`
+const topUp: Asked = {
+  fields: [
+    field('Points', { name: 'points', inputmode: 'numeric', pattern: '[0-9]+', required: true }),
+    field('Invoice, or what it is for', { name: 'id', required: true }),
+    reason,
+  ],
+  body: (form) => ({
+    points: Number(fieldText(form, 'points')),
+    id: fieldText(form, 'id'),
+    ...reasonIn(form),
+  }),
 }
 
-/** Adds points that were bought. */
-function TopUp({ details, done }: ActionsProps) {
-  const submit = async (form: FormData): Promise<void> => {
-    await ask('POST', `/admin/quota/${details.id}/top-up`, {
-      points: Number(fieldText(form, 'points')),
-      id: fieldText(form, 'id'),
-      note: fieldText(form, 'note') || undefined,
-    })
-    done()
-  }
-  return html`<${FormDialog}
-    label="Top up"
-    consequence=${`${getterOf(details)} gets points that were bought in advance. What has the same invoice counts once.`}
-    submit=${submit}
-    fields=${[
-      field('Points', { name: 'points', inputmode: 'numeric', pattern: '[0-9]+', required: true }),
-      field('Invoice, or what it is for', { name: 'id', required: true }),
-      reason,
-    ]}
-  />`
-}
-
-/** Adds points to the present windows of a key's quota: to those that have a limit. */
-function Grant({ details, done }: ActionsProps) {
-  const { id, standing } = details
+/** More in the present windows of a key's quota: in those that have a limit. */
+function grant(standing: KeyDetails['standing']): Asked {
   const limited = windows.filter(({ name }) => standing[name]).reverse()
-  const others = standing.operations || standing.cap ? ' Operations and caps get none of them.' : ''
-  const submit = async (form: FormData): Promise<void> => {
-    await ask('POST', `/admin/quota/${id}/grant`, grantIn(form))
-    done()
-  }
-  return html`<${FormDialog}
-    label="Grant more"
-    consequence=${`${getterOf(details)} gets these requests on top of the limit, on every gateway within a second, until their window ends.${others}`}
-    submit=${submit}
-    fields=${[
+  return {
+    fields: [
       ...limited.map(({ limit, present }) =>
         field(`More for ${present.toLowerCase()}`, {
           name: limit,
@@ -181,15 +184,14 @@ function Grant({ details, done }: ActionsProps) {
         }),
       ),
       reason,
-    ]}
-  />`
-}
-
-function grantIn(form: FormData): object {
-  const numbers = windows.flatMap(({ limit }) => {
-    const text = fieldText(form, limit)
-    return text === '' ? [] : [[limit, Number(text)] as const]
-  })
-  if (numbers.length === 0) throw new Error('Say how much more, and for which window.')
-  return { ...Object.fromEntries(numbers), note: fieldText(form, 'note') || undefined }
+    ],
+    body: (form) => {
+      const numbers = limited.flatMap(({ limit }) => {
+        const text = fieldText(form, limit)
+        return text === '' ? [] : [[limit, Number(text)] as const]
+      })
+      if (numbers.length === 0) throw new Error('Say how much more, and for which window.')
+      return { ...Object.fromEntries(numbers), ...reasonIn(form) }
+    },
+  }
 }

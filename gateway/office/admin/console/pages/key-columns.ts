@@ -1,4 +1,4 @@
-import { smallBar } from '../../../../front/http/page/bar.ts'
+import { smallBar } from '../../../../front/http/page/bars.ts'
 import { clock, count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { windows } from '../../../../front/http/page/windows.ts'

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
-import { typedIn } from '../controls.ts'
-import { useData, useMayAll } from '../data.ts'
+import { select, typedIn, type Options } from '../controls.ts'
+import { useData, useMayAll, usePlans } from '../data.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
 import { SaveCsv } from '../action-button.ts'
-import { usePlans } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { KeyPage } from '../../../operations/keys/list.ts'
 import { Issuers } from './jwt.ts'
@@ -39,24 +38,19 @@ export function Keys({ search, list }: Props) {
   const path = `/admin/keys${query({ ...filters, sort, standing: 'true', limit: perPage, after: after.at(-1) })}`
   const today = useData<readonly PlanToday[]>('/admin/plans')
   const keys = useData<KeyPage>(path, sort === '' ? everyMs : sortedEveryMs)
-  const filter = (
-    label: string,
-    name: keyof typeof chosen,
-    options: readonly (readonly [value: string, words: string])[],
-  ) => html`
-    <label class="inline"
-      >${label}
-      <select value=${chosen[name]} onChange=${(event: Event) => choose(name, typedIn(event))}>
-        ${options.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
-      </select>
-    </label>
-  `
+  const filter = (label: string, name: keyof typeof chosen, options: Options) =>
+    select(
+      label,
+      { onChange: (event: Event) => choose(name, typedIn(event)) },
+      options,
+      chosen[name],
+    )
   return page(
     'Keys',
     'tollgate keys list --sort use · tollgate explain ID',
     mayAll && html`<${MakeKey} made=${keys.reload} isMain />`,
     html`
-      <div class="tools">
+      <div class="tools inline">
         ${filter('State', 'state', states)}
         ${filter('Plan', 'plan', [['', 'all'], ...plans.map(({ name }) => [name, name] as const)])}
         ${
@@ -130,5 +124,31 @@ function nothingListed(isFiltered: boolean, mayAll: boolean): Child {
       <pre>tollgate keys create --plan free --name "My first"</pre>
       <p>Its token is shown once. <a href="#/now">Now</a> shows how to try it.</p>
     `,
+  )
+}
+
+/** The keys of an account that are listed; the command has all. */
+const mostKeys = 200
+
+/** An account: its keys, which use up one quota. */
+export function Account({ id }: { id: string }) {
+  const mayAll = useMayAll()
+  const path = `/admin/keys${query({ account: id, standing: 'true', limit: mostKeys })}`
+  const keys = useData<KeyPage>(path, 5_000)
+  return page(
+    `Account ${id}`,
+    `tollgate keys list --account ${id}`,
+    mayAll && html`<${MakeKey} made=${keys.reload} account=${id} isMain />`,
+    aged(keys, ({ keys: rows, next }) => {
+      if (rows.length === 0)
+        return emptyPage('No key has this account', mayAll && firstButton('Create its first key'))
+      const some = `${next === null ? '' : 'More than '}${plural(rows.length, 'key')}`
+      return html`
+        <p class="sentence">
+          ${`${some}. They use up one quota, each by the limits of its own plan; a test key has a quota of its own.`}
+        </p>
+        ${table(`Keys of ${id}`, keyColumns(), rows, (key) => key.id)}
+      `
+    }),
   )
 }

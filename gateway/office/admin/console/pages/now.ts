@@ -1,17 +1,20 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Latency, summaryOf, Traffic } from '../charts/traffic.ts'
 import { Choice } from '../controls.ts'
-import { useData, type Dated } from '../data.ts'
+import { useData, useMayAll, type Dated } from '../data.ts'
 import { clock } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { useLive, type Live } from '../live.ts'
 import { aged, column, FirstRows, keyLink, page, time, type Column } from '../page-parts.ts'
 import type { BanView } from '../../../../front/limits/views.ts'
 import type { LiveRange, Snapshot } from '../../../live/snapshot.ts'
-import { FirstSteps } from './first-steps.ts'
 import { failuresOf, routesOf, strip, troublesOf } from './now-summary.ts'
 import { refusedKeys, Refusals } from './refusals-now.ts'
 import { SwapBanners } from './swap.ts'
+import { CopyButton } from '../../../../front/http/page/copy-button.ts'
+import type { RunningConfig } from '../../../operations/config/running.ts'
+import type { KeyPage } from '../../../operations/keys/list.ts'
+import { MakeKey } from './make-key.ts'
 
 /** How often a reader of the screen hears how it goes. */
 const toldEveryMs = 10_000
@@ -130,4 +133,50 @@ function Spoken({ live, range }: { live: Live | undefined; range: LiveRange }) {
     setSentence(summaryOf(range, live.snapshot.range.sums))
   }, [isThere, range, Math.floor(Date.now() / toldEveryMs)])
   return html`<p class="unseen" role="status">${sentence}</p>`
+}
+
+/** The way to the first request, for a gateway whose keys were never used; `isQuiet`: nothing has come lately. */
+function FirstSteps({ isQuiet }: { isQuiet: boolean }) {
+  const section = useRef<HTMLElement>(null)
+  const mayAll = useMayAll()
+  const path = (of: string): string | undefined => (isQuiet ? `/admin/${of}` : undefined)
+  const keys = useData<KeyPage>(path('keys?limit=20'), 5_000)
+  // A gateway that has just begun may answer 503 at first.
+  const running = useData<RunningConfig>(path('config'), 5_000)
+  if (!keys.data || !running.data) return null
+  const { keys: some, next } = keys.data
+  const { config } = running.data
+  // More keys were made by people who know how.
+  const isUsed = next !== null || some.some(({ lastUsedAt }) => lastUsedAt) || config.jwt.length > 0
+  // A token that is shown stays until its dialog is closed.
+  if ((isUsed || !isQuiet) && !section.current?.querySelector('dialog[open]')) return null
+  const line = `curl ${firstUrl(config)} -H "Authorization: Bearer TOKEN"`
+  return html`
+    <section class="card" ref=${section}>
+      <h2>First steps</h2>
+      <ol>
+        <li>
+          <p>
+            ${mayAll ? html`<${MakeKey} made=${keys.reload} />` : 'Ask for a key'}
+            ${some.length > 0 && html` or take a token that <code>npm start</code> has printed`}
+          </p>
+        </li>
+        <li>
+          <p>Try it, with the token in place of TOKEN:</p>
+          <pre tabindex="0">${line}</pre>
+          <p><${CopyButton} text=${line} label="Copy" /></p>
+        </li>
+        <li><p>See it here, within a second.</p></li>
+      </ol>
+    </section>
+  `
+}
+
+/** An address of the API as a program on this machine reaches it. */
+function firstUrl({ listen, routes }: RunningConfig['config']): string {
+  const { port, tls } = listen
+  const path = routes[0]?.path ?? '/'
+  // The animal store's own route leads nowhere without more.
+  const first = path === '/v1/*' ? '/v1/pets' : path.replace('*', '')
+  return `http${tls ? 's' : ''}://${location.hostname}:${port}${first}`
 }

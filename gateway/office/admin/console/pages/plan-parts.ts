@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import { field, fieldText, fieldWords, formIn } from '../controls.ts'
-import { useMayAll } from '../data.ts'
+import { useMayAll, plansIn, useConfig, type Plan } from '../data.ts'
 import { atOnceField, limitFields, limitsIn } from '../limit-fields.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { requestsText } from '../../../../front/http/page/parts.ts'
+import { requestsText } from '../../../../front/http/page/format.ts'
 import { atOnceText, limitsText } from '../../../../front/http/page/windows.ts'
 import { aged, column, table } from '../page-parts.ts'
-import { plansIn, useConfig, type Plan } from '../settings.ts'
 import { Edit } from './edit.ts'
 
 type Named = Plan['operations'][number]

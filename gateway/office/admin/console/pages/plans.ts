@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
 import { field, fieldText, formIn } from '../controls.ts'
-import { useData, useMayAll } from '../data.ts'
+import { useData, useMayAll, plansIn, useConfig, type Plan } from '../data.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
-import { gatewayNowMs } from '../../../../front/http/page/gateway-time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/time.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
@@ -13,7 +13,6 @@ import {
   windowsWhere,
 } from '../../../../front/http/page/windows.ts'
 import { aged, column, numeric, page, table, type Column } from '../page-parts.ts'
-import { plansIn, useConfig, type Plan } from '../settings.ts'
 import type { PlanToday } from '../../../foresight/plans-today.ts'
 import type { LedgerLine } from '../../../ledger/lines.ts'
 import { Edit } from './edit.ts'

@@ -1,13 +1,13 @@
 import { count } from './format.ts'
 import { html, type Child } from './html.ts'
-import { meteredText } from './windows.ts'
 import { timeOfSeconds } from './time.ts'
+import { meteredText, windows, type ByWindow } from './windows.ts'
 
 /**
  * A window of a quota. What it has used is more than its limit if that was lowered since. Without a limit that refuses, what
  * lies beyond the included points is metered without end.
  */
-export type ShownWindow = Readonly<{
+type ShownWindow = Readonly<{
   limit: number | null
   remaining: number | null
   /** When it ends; requests under way have no such time. */
@@ -69,4 +69,35 @@ function meter(name: string, used: number, limit: number): Child {
     value=${Math.min(used, limit)}
     aria-label=${`${name}: ${count(used)} of ${count(limit)}`}
   ></meter>`
+}
+
+/** How many requests may be under way, and how many are. */
+type Places = Readonly<{ limit: number; used: number }>
+
+/** The operations of a key's plan, by their names, and its cap: the windows of each that are limited. */
+type Parts = Readonly<{
+  operations?: Readonly<Record<string, Part>>
+  cap?: Part
+}>
+
+type Part = ByWindow<ShownWindow> & Readonly<{ atOnce?: Places }>
+
+/** How many requests are under way, where these are limited. */
+export function placesBar(name: string, places: Places | undefined): Child {
+  return places && bar(name, { ...places, remaining: null })
+}
+
+/** How much a key has used of the operations of its plan, and of its cap: a row of bars for each. */
+export function partBars({ operations = {}, cap }: Parts): Child {
+  const parts = [...Object.entries(operations), ...(cap ? [['Cap', cap] as const] : [])]
+  return parts.map(
+    ([part, views]) =>
+      html`<div class="bars" key=${part}>
+        ${windows.map(({ name, present }) => {
+          const view = views[name]
+          return view && bar(`${part}, ${present.toLowerCase()}`, view)
+        })}
+        ${placesBar(`${part}, in flight`, views.atOnce)}
+      </div>`,
+  )
 }
