@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import { join } from 'node:path'
 import { outcomeOf } from './outcome.mjs'
 import { root } from './shared.mjs'
@@ -13,34 +12,12 @@ const running = new Set()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
-/** Runs a file of tests in a process of its own, and reads what it says in TAP. */
-export async function runFile(file, { seconds, needsRedis }) {
-  const startMs = performance.now()
-  const child = spawn(process.execPath, [file], {
-    cwd: root,
-    env: { ...process.env, TAP: '1', TAP_TIMEOUT: String(seconds) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  running.add(child)
-  const hung = setTimeout(
-    () => {
-      child.kill('SIGKILL')
-      // What it has started may hold the other end.
-      child.stdout.destroy()
-    },
-    seconds * 1_000 + killAfterMs,
-  )
-  const output = text(child.stdout).catch(() => '')
-  const ended = await new Promise((resolve) => {
-    child.once('error', ({ message }) => resolve(message))
-    child.once('close', (code, signal) => resolve(signal ?? code))
-  })
-  clearTimeout(hung)
-  running.delete(child)
-  const ms = performance.now() - startMs
-  const lines = (await output).trimEnd().split('\n')
-  const reason = ended === 0 ? undefined : `its process ended: ${ended}`
-  return { file, ms, ...outcomeOf(lines, reason, { needsRedis }) }
+/** Runs a file of tests in a process of its own. */
+export async function runFile(file, options) {
+  const own = new TestProcess()
+  const outcome = await own.runFile(file, options)
+  const { failures, isFine } = await own.end(outcome)
+  return isFine ? outcome : { ...outcome, failures, isFine }
 }
 
 /** Files that one process runs: what they leave behind in memory grows. */
@@ -53,11 +30,11 @@ export class SharedProcesses {
   #ends = []
 
   async runFile(file, options) {
-    const own = this.#idle.pop() ?? new SharedProcess()
+    const own = this.#idle.pop() ?? new TestProcess()
     const outcome = await own.runFile(file, options)
-    const isFine = outcome.isFine && !outcome.isUnproven
-    if (isFine && own.files.length < mostFiles) this.#idle.push(own)
-    else this.#ends.push(own.end({ isFine }))
+    const goesOn = outcome.isFine && !outcome.isUnproven && own.files.length < mostFiles
+    if (goesOn) this.#idle.push(own)
+    else this.#ends.push(own.end(outcome))
     return outcome
   }
 
@@ -68,7 +45,7 @@ export class SharedProcesses {
   }
 }
 
-class SharedProcess {
+class TestProcess {
   files = []
   #child = spawn(process.execPath, [script], {
     cwd: root,
@@ -108,12 +85,12 @@ class SharedProcess {
   }
 
   /** Lets it end by itself, as a file's own process does, and tells how it did. What failed before may have left anything behind. */
-  async end({ isFine = true } = {}) {
+  async end({ isFine = true, isUnproven = false } = {}) {
     if (this.#child.connected) this.#child.disconnect()
     const hung = setTimeout(() => this.#kill(), killAfterMs)
     const ended = await this.#ended
     clearTimeout(hung)
-    const failures = ended === 0 || !isFine ? [] : [`it ended: ${ended}`]
+    const failures = ended === 0 || !isFine || isUnproven ? [] : [`it ended: ${ended}`]
     return {
       file: `the process of ${this.files.join(', ')}`,
       failures,

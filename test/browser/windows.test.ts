@@ -71,7 +71,7 @@ test('how many requests may be under way is told beside the windows', async (t, 
   const told = { by: 'other', number: 1, settled: 0, held: new Map([['', 1]]) }
   await app.front.stores.quota.tellPlaces([{ quota: 'account:acme', told }])
   const page = await visit(open, url)
-  t.match(await page.locator('[data-plan=free]').innerText(), /60\s+1,000\s+3/)
+  t.match(await page.getByRole('row', { name: /^free/ }).innerText(), /60\s+1,000\s+3/)
   await enterKey(page, one.token)
   t.match(await page.locator('.bars').allInnerTexts(), [
     /In flight: 1 of 3/,

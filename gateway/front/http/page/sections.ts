@@ -49,3 +49,16 @@ export function operationsOf(
       operation === undefined ? [] : [[method, section(operation)] as const],
   )
 }
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A value in one line, as it is written in JSON. */
+export function inline(value: unknown): string {
+  return JSON.stringify(value) ?? ''
+}
+
+export function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? ''
+}

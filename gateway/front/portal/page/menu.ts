@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { leavingText } from './deprecation-text.ts'
+import { leavingText } from './terms.ts'
 import { html } from '../../http/page/html.ts'
-import { text } from './json.ts'
+import { text } from '../../http/page/sections.ts'
 import type { Openapi } from './openapi.ts'
 import type { Terms } from '../terms.ts'
 

@@ -1,5 +1,12 @@
-import { operationsOf, stepOf, targetOf } from '../../http/page/sections.ts'
-import { list, section, text, type Section } from './json.ts'
+import {
+  operationsOf,
+  stepOf,
+  targetOf,
+  list,
+  section,
+  text,
+  type Section,
+} from '../../http/page/sections.ts'
 
 /** The methods that have a member of a path, in the order in which they are shown. Others come after them. */
 const methods = 'get query post put patch delete head options trace'.split(' ')

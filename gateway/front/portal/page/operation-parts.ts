@@ -1,8 +1,8 @@
 import { html, type Child } from '../../http/page/html.ts'
-import { list, pretty, section, text, type Section } from './json.ts'
+import { list, pretty, section, text, type Section } from '../../http/page/sections.ts'
 import { sharedRefusalId, type Openapi, type Operation } from './openapi.ts'
 import { line, prose } from './prose.ts'
-import { exampleIn, givenSample } from './sample.ts'
+import { exampleIn, givenSample } from './draft.ts'
 import { schemaView } from './schema-view.ts'
 
 /** The parameters of an operation. */

@@ -1,5 +1,6 @@
 import { html, type Child } from '../../http/page/html.ts'
 import { requestsText } from '../../http/page/format.ts'
+import { column, heading, numeric, table, type Column } from '../../http/page/table.ts'
 import type { LimitName } from '../../../../shared/windows.ts'
 import {
   atOnceText,
@@ -8,52 +9,39 @@ import {
   meteredText,
   prepaidText,
 } from '../../http/page/windows.ts'
-import { allWindowsIn, beginnings, haveOperations, windowsIn } from './plan-windows.ts'
+import { allWindowsIn, beginnings, haveOperations, windowsIn } from './terms.ts'
 import type { Terms } from '../terms.ts'
 
 /** The plans in force. */
 export function plansView(terms: Terms): Child {
-  const shown = windowsIn(terms)
-  const hasOperations = haveOperations(terms)
-  const hasPlaces = terms.plans.some(({ limits }) => limits?.atOnce !== undefined)
+  const { plans } = terms
+  const columns: readonly Column<Plan>[] = [
+    heading('Plan', ({ name }) => name),
+    ...windowsIn(terms).map(({ each, limit }) =>
+      numeric<Plan>(each, ({ limits, included, prepaid }) =>
+        boundText(limits, included?.[limit], limit, prepaid),
+      ),
+    ),
+    ...(plans.some(({ limits }) => limits?.atOnce !== undefined) ? [placesColumn] : []),
+    ...(haveOperations(terms) ? [operationsColumn] : []),
+    column('only', (plan) => requestsText(plan) || 'everything'),
+  ]
   return html`
     <section aria-labelledby="plans">
       <h2 id="plans" tabindex="-1">Plans and limits</h2>
-      <div class="scroll" tabindex="0" role="region" aria-label="Plans">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Plan</th>
-              ${shown.map(({ each }) => html`<th scope="col" class="number">${each}</th>`)}
-              ${hasPlaces && html`<th scope="col" class="number">at once</th>`}
-              ${hasOperations && html`<th scope="col">operations</th>`}
-              <th scope="col">only</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${terms.plans.map(
-              ({ name, limits, included, prepaid, operations, ...requests }) => html`
-                <tr data-plan=${name}>
-                  <th scope="row">${name}</th>
-                  ${shown.map(
-                    ({ limit }) =>
-                      html`<td class="number">
-                        ${boundText(limits, included?.[limit], limit, prepaid)}
-                      </td>`,
-                  )}
-                  ${hasPlaces && html`<td class="number">${limits ? atOnceText(limits.atOnce) : 'agreed'}</td>`}
-                  ${hasOperations && html`<td>${operations.map(operationText)}</td>`}
-                  <td>${requestsText(requests) || 'everything'}</td>
-                </tr>
-              `,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${table('Plans', columns, plans, ({ name }) => name, 'bare')}
       <p>${aboutLimits(terms)}</p>
     </section>
   `
 }
+
+const placesColumn = numeric<Plan>('at once', ({ limits }) =>
+  limits ? atOnceText(limits.atOnce) : 'agreed',
+)
+
+const operationsColumn = column<Plan>('operations', ({ operations }) =>
+  operations.map(operationText),
+)
 
 /** A limit, or what is included, and what lies beyond. */
 function boundText(

@@ -1,4 +1,5 @@
 import { html, type Child } from '../../http/page/html.ts'
+import { column, table } from '../../http/page/table.ts'
 
 /**
  * A description as elements: paragraphs, lists, tables, code and bold words of Markdown. Everything else is shown as it is
@@ -25,7 +26,7 @@ function blocksOf(text: string): string[] {
 function block(text: string): Child {
   if (text.startsWith('```')) return html`<pre tabindex="0">${text.slice(3).trim()}</pre>`
   const lines = text.trim().split('\n')
-  if (lines.every((each) => each.trim().startsWith('|'))) return table(lines)
+  if (lines.every((each) => each.trim().startsWith('|'))) return tableOf(lines)
   if (/^\s*[-*] /.test(lines[0] ?? '')) {
     const items = text.trim().split(/\n?^\s*[-*] /m)
     return html`<ul>
@@ -35,7 +36,7 @@ function block(text: string): Child {
   return html`<p>${words(text.trim().replace(/^#+ /, ''))}</p>`
 }
 
-function table(lines: readonly string[]): Child {
+function tableOf(lines: readonly string[]): Child {
   const rows = lines
     .filter((each) => !/^\s*\|[\s:|-]+$/.test(each))
     .map((each) =>
@@ -45,25 +46,10 @@ function table(lines: readonly string[]): Child {
         .split('|'),
     )
   const [head = [], ...body] = rows
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Table">
-      <table>
-        <thead>
-          <tr>
-            ${head.map((cell) => html`<th scope="col">${words(cell.trim())}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${body.map(
-            (row) =>
-              html`<tr>
-                ${row.map((cell) => html`<td>${words(cell.trim())}</td>`)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  `
+  const columns = head.map((name, i) =>
+    column(words(name.trim()), (row: readonly string[]) => words((row[i] ?? '').trim())),
+  )
+  return table('Table', columns, body, undefined, 'bare')
 }
 
 const marks = /(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\(https?:\/\/[^\s)]+\))/

@@ -1,15 +1,13 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { deprecationText, leavingText } from './deprecation-text.ts'
+import { deprecationText, leavingText, costIn, costOf, deprecationOf, type Cost } from './terms.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { text } from './json.ts'
+import { text } from '../../http/page/sections.ts'
 import { schemaId, type Openapi, type Operation } from './openapi.ts'
 import { answersView, bodyView, parametersView } from './operation-parts.ts'
 import { line, prose } from './prose.ts'
 import { schemaView } from './schema-view.ts'
-import { costIn, costOf, deprecationOf, type Cost } from './terms.ts'
 import type { Terms } from '../terms.ts'
 import { TryIt, type TryItProps } from './try-it.ts'
-import { whenIdle } from './when-idle.ts'
 
 /** All operations by their tags. */
 export function Reference({ openapi, terms, reader }: Omit<OperationProps, 'operation'>) {
@@ -151,4 +149,33 @@ export function schemasView(openapi: Openapi): Child {
       )}
     </section>
   `
+}
+
+/** Work that waits until the browser has nothing else to do. */
+const waiting: (() => void)[] = []
+let isAsked = false
+
+/**
+ * Does some work once the browser has nothing else to do, in the order of the calls, so that the beginning of a long page
+ * is there at once.
+ */
+function whenIdle(work: () => void): void {
+  waiting.push(work)
+  if (isAsked) return
+  isAsked = true
+  next()
+}
+
+function next(): void {
+  requestIdle(() => {
+    waiting.shift()?.()
+    if (waiting.length > 0) next()
+    else isAsked = false
+  })
+}
+
+function requestIdle(act: () => void): void {
+  // Safari doesn't have it.
+  if ('requestIdleCallback' in globalThis) requestIdleCallback(act, { timeout: 1_000 })
+  else setTimeout(act)
 }

@@ -3,7 +3,7 @@ import { html, type Child } from '../../http/page/html.ts'
 import { capital, limitsText } from '../../http/page/windows.ts'
 import { sharedRefusalId, type Openapi } from './openapi.ts'
 import { responseView } from './operation-parts.ts'
-import { allWindowsIn, haveOperations, oneOf, windowsIn } from './plan-windows.ts'
+import { allWindowsIn, haveOperations, oneOf, windowsIn } from './terms.ts'
 import { line, prose } from './prose.ts'
 import type { Terms } from '../terms.ts'
 

@@ -1,5 +1,5 @@
 import { html, type Child } from '../../http/page/html.ts'
-import { inline, list, section, text, type Section } from './json.ts'
+import { inline, list, section, text, type Section } from '../../http/page/sections.ts'
 import { schemaId, schemaName, type Openapi } from './openapi.ts'
 import { line, prose } from './prose.ts'
 

@@ -1,5 +1,6 @@
 import { count, date, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
+import { column, heading, numeric, table, type Column } from '../../http/page/table.ts'
 import { countIn, windows } from '../../http/page/windows.ts'
 import { line } from './prose.ts'
 import type { DayUsage, OwnUsage } from '../usage.ts'
@@ -23,37 +24,18 @@ function dayTable(days: readonly DayUsage[]): Child {
   if (days.length === 0) return null
   const caption = 'This key by day, newest first'
   const rare = rareFigures.filter(({ name }) => days.some((day) => day[name] !== undefined))
+  const columns: readonly Column<DayUsage>[] = [
+    heading('Day', ({ day }) => day),
+    numeric('Admitted', ({ admitted }) => count(admitted)),
+    numeric('Points', ({ points }) => count(points)),
+    ...rare.map(({ name, title }) => numeric<DayUsage>(title, (day) => count(day[name] ?? 0))),
+    numeric('Refused', (day) => count(refusedOf(day))),
+    column('for', reasonsOf),
+  ]
   return html`
     <details>
       <summary>${caption}</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              <th scope="col" class="number">Admitted</th>
-              <th scope="col" class="number">Points</th>
-              ${rare.map(({ title }) => html`<th scope="col" class="number">${title}</th>`)}
-              <th scope="col" class="number">Refused</th>
-              <th scope="col">for</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${[...days].reverse().map(
-              (each) => html`
-                <tr>
-                  <th scope="row">${each.day}</th>
-                  <td class="number">${count(each.admitted)}</td>
-                  <td class="number">${count(each.points)}</td>
-                  ${rare.map(({ name }) => html`<td class="number">${count(each[name] ?? 0)}</td>`)}
-                  <td class="number">${count(refusedOf(each))}</td>
-                  <td>${reasonsOf(each)}</td>
-                </tr>
-              `,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${table(caption, columns, [...days].reverse(), undefined, 'bare')}
     </details>
   `
 }

@@ -2,8 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { marks } from './charts/outcomes.ts'
 import { clock, count } from '../../../front/http/page/format.ts'
 import { html, type Child } from '../../../front/http/page/html.ts'
+import { column, table, type Column } from '../../../front/http/page/table.ts'
 import { time as timeOf, utc } from '../../../front/http/page/time.ts'
 import type { Dated } from './data.ts'
+
+export { column, numeric, table, type Column } from '../../../front/http/page/table.ts'
 
 /** A page: its heading, the command that does the same, what it is there to do at the right, and its content. */
 export function page(title: string, command: string, action: Child, ...content: Child[]) {
@@ -86,14 +89,6 @@ export function facts(all: readonly (readonly [name: string, value: Child])[]) {
   `
 }
 
-export type Column<Row> = Readonly<{
-  name: Child
-  cell: (row: Row) => Child
-  isNumber?: boolean
-  /** The order of the rows by it, if they are sorted by it. */
-  order?: 'ascending' | 'descending' | undefined
-}>
-
 /** A link to the page of a key. */
 export function keyLink(id: string, name: string): Child {
   return html`<a href=${`#/keys/${id}`}>${name}</a>`
@@ -118,50 +113,6 @@ export const quotaColumn = column<QuotaOfKey>(
 )
 
 type QuotaOfKey = Readonly<{ key: string; name: string; account?: string | null | undefined }>
-
-/** A column of texts. */
-export function column<Row>(name: Child, cell: (row: Row) => Child): Column<Row> {
-  return { name, cell }
-}
-
-/** A column of numbers. */
-export function numeric<Row>(name: Child, cell: (row: Row) => Child): Column<Row> {
-  return { name, isNumber: true, cell }
-}
-
-/** A real table. On narrow screens it scrolls by itself, by keyboard too; a tall one also up and down. */
-export function table<Row>(
-  caption: string,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  keyOf: (row: Row, index: number) => string | number = (_row, index) => index,
-  isTall = false,
-): Child {
-  const look = isTall ? 'scroll tall' : 'scroll'
-  return html`
-    <div class=${look} tabindex="0" role="region" aria-label=${caption}>
-      <table>
-        <caption>
-          ${caption}
-        </caption>
-        <thead>
-          <tr>
-            ${columns.map(({ name, isNumber, order }) => html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}>${name}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (row, index) => html`
-              <tr key=${keyOf(row, index)}>
-                ${columns.map(({ cell, isNumber }) => html`<td class=${isNumber ? 'number' : ''}>${cell(row)}</td>`)}
-              </tr>
-            `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  `
-}
 
 /** The rows that a long table has at first. */
 const firstRows = 20

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { table } from '../page-parts.ts'
 import { count } from '../../../../front/http/page/format.ts'
 
 /** Room for the numbers at the left of a chart. */
@@ -23,6 +22,7 @@ export type Plot = Readonly<{
 export type Reading = Readonly<{ head: string; texts: readonly string[] }>
 
 type Props = Readonly<{
+  title?: string
   /** The chart in a sentence. */
   summary: string
   height: number
@@ -31,10 +31,12 @@ type Props = Readonly<{
   plot: (width: number) => Plot
   /** What stands between the drawing and its numbers. */
   between?: Child
+  /** The same as a table. */
+  numbers: Child
 }>
 
 /** A chart in columns. Whoever points at one, or goes to it by arrow keys, reads its numbers below. */
-export function Columns({ summary, height, parts, plot, between }: Props) {
+export function Columns({ title, summary, height, parts, plot, between, numbers }: Props) {
   const { ref, width } = useWidth<HTMLDivElement>()
   const [pointed, setPointed] = useState<number>()
   const { drawing, edges, read } = plot(Math.max(width, left + 1))
@@ -53,49 +55,46 @@ export function Columns({ summary, height, parts, plot, between }: Props) {
   const { head, texts } = read(isPointed ? pointed : undefined)
   const labels = parts.map(({ label }, i) => `${label} ${texts[i]}`)
   return html`
-    <div ref=${ref} class="drawing">
-      ${
-        width > 0 &&
-        html`<svg
-          width=${width}
-          height=${height}
-          role="slider"
-          tabindex="0"
-          aria-label=${summary}
-          aria-valuemin="0"
-          aria-valuemax=${last}
-          aria-valuenow=${pointed ?? last}
-          aria-valuetext=${isPointed ? [head, ...labels].join(', ') : 'Arrow keys read its columns'}
-          onKeyDown=${move}
-          onBlur=${() => setPointed(undefined)}
-          onMouseMove=${point}
-          onMouseLeave=${() => setPointed(undefined)}
-        >
-          ${drawing}
-          ${isPointed && html`<rect class="pointed" x=${from} y=${above} width=${to - from} height=${height - above - below} />`}
-        </svg>`
-      }
-    </div>
-    ${between}
-    <figcaption>
-      <p class="legend-head">${head}</p>
-      ${
-        parts.length > 0 &&
-        html`<ul class="legend">
-          ${parts.map(({ name, label }, i) => legendItem(name, label, texts[i]))}
-        </ul>`
-      }
-    </figcaption>
-  `
-}
-
-/** The numbers of a chart behind a fold, as a table. */
-export function asTable<Row>(...of: Parameters<typeof table<Row>>): Child {
-  return html`
-    <details>
-      <summary>Show as table</summary>
-      ${table(...of)}
-    </details>
+    <figure class="chart">
+      ${title !== undefined && html`<h2>${title}</h2>`}
+      <div ref=${ref} class="drawing">
+        ${
+          width > 0 &&
+          html`<svg
+            width=${width}
+            height=${height}
+            role="slider"
+            tabindex="0"
+            aria-label=${summary}
+            aria-valuemin="0"
+            aria-valuemax=${last}
+            aria-valuenow=${pointed ?? last}
+            aria-valuetext=${isPointed ? [head, ...labels].join(', ') : 'Arrow keys read its columns'}
+            onKeyDown=${move}
+            onBlur=${() => setPointed(undefined)}
+            onMouseMove=${point}
+            onMouseLeave=${() => setPointed(undefined)}
+          >
+            ${drawing}
+            ${isPointed && html`<rect class="pointed" x=${from} y=${above} width=${to - from} height=${height - above - below} />`}
+          </svg>`
+        }
+      </div>
+      ${between}
+      <figcaption>
+        <p class="legend-head">${head}</p>
+        ${
+          parts.length > 0 &&
+          html`<ul class="legend">
+            ${parts.map(({ name, label }, i) => legendItem(name, label, texts[i]))}
+          </ul>`
+        }
+      </figcaption>
+      <details>
+        <summary>Show as table</summary>
+        ${numbers}
+      </details>
+    </figure>
   `
 }
 

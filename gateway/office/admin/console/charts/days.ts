@@ -1,9 +1,8 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/time.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { column, numeric } from '../page-parts.ts'
+import { column, numeric, table } from '../page-parts.ts'
 import {
-  asTable,
   Columns,
   evenEdges,
   stackedBars,
@@ -50,22 +49,16 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
       },
     }
   }
-  return html`
-    <figure class="chart">
-      <${Columns} ...${{ summary, height, parts, plot }} />
-      ${asTable<Day>(
-        `${title}, newest day first`,
-        [
-          column('Day', ({ day }) => day),
-          ...parts.map(({ label }, i) =>
-            numeric(label, ({ counts }: Day) => count(counts[i] ?? 0)),
-          ),
-        ],
-        [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
-        ({ day }) => day,
-      )}
-    </figure>
-  `
+  const numbers = table<Day>(
+    `${title}, newest day first`,
+    [
+      column('Day', ({ day }) => day),
+      ...parts.map(({ label }, i) => numeric<Day>(label, ({ counts }) => count(counts[i] ?? 0))),
+    ],
+    [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
+    ({ day }) => day,
+  )
+  return html`<${Columns} ...${{ summary, height, parts, plot, numbers }} />`
 }
 
 function bars(days: readonly Day[], parts: readonly DayPart[], edges: readonly number[]): Child {

@@ -1,17 +1,8 @@
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { numeric } from '../page-parts.ts'
+import { numeric, table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import {
-  asTable,
-  Columns,
-  type Plot,
-  below,
-  colourOf,
-  left,
-  roundSteps,
-  stepLines,
-} from './columns.ts'
+import { Columns, type Plot, below, colourOf, left, roundSteps, stepLines } from './columns.ts'
 import { typedIn } from '../controls.ts'
 
 const height = 190
@@ -50,36 +41,31 @@ export function Demand({ unit, curve, limit, draft, choose }: Props) {
       },
     }
   }
-  return html`
-    <figure class="chart">
-      <h2>Highest use ${unit} of each quota</h2>
-      <${Columns}
-        summary=${sentenceOf(curve, unit, limit)}
-        height=${height}
-        parts=${[]}
-        plot=${plot}
-        between=${html`<input
-          class="slider"
-          type="range"
-          min="1"
-          max=${most}
-          value=${value}
-          aria-label=${`Another limit ${unit}`}
-          onInput=${(event: Event) => choose(Number(typedIn(event)))}
-        />`}
-      />
-      ${asTable<Curve[number]>(
-        `Quotas by their highest use ${unit}`,
-        [
-          numeric('Used at least', ([use]) => count(use)),
-          numeric('Quotas', ([, quotas]) => count(quotas)),
-        ],
-        curve,
-        ([use]) => use,
-        true,
-      )}
-    </figure>
-  `
+  const slider = html`<input
+    class="slider"
+    type="range"
+    min="1"
+    max=${most}
+    value=${value}
+    aria-label=${`Another limit ${unit}`}
+    onInput=${(event: Event) => choose(Number(typedIn(event)))}
+  />`
+  const numbers = table<Curve[number]>(
+    `Quotas by their highest use ${unit}`,
+    [
+      numeric('Used at least', ([use]) => count(use)),
+      numeric('Quotas', ([, quotas]) => count(quotas)),
+    ],
+    curve,
+    ([use]) => use,
+    'tall',
+  )
+  const title = `Highest use ${unit} of each quota`
+  const summary = sentenceOf(curve, unit, limit)
+  return html`<${Columns}
+    ...${{ title, summary, height, parts: [], plot, numbers }}
+    between=${slider}
+  />`
 }
 
 /** The number of quotas that have used more than a limit. */

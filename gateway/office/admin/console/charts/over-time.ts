@@ -1,6 +1,5 @@
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
-  asTable,
   Columns,
   evenEdges,
   type Plot,
@@ -12,7 +11,7 @@ import {
 } from './columns.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
-import { column, numeric } from '../page-parts.ts'
+import { column, numeric, table } from '../page-parts.ts'
 import type { Part } from './outcomes.ts'
 
 /** The narrowest column in pixels that can be read and pointed at. */
@@ -44,13 +43,8 @@ export function OverTime({ figures, look }: { figures: Figures; look: Look }) {
       },
     }
   }
-  return html`
-    <figure class="chart">
-      <h2>${title}</h2>
-      <${Columns} ...${{ summary, height, parts, plot }} />
-      ${numbersOf(figures, look)}
-    </figure>
-  `
+  const numbers = numbersOf(figures, look)
+  return html`<${Columns} ...${{ title, summary, height, parts, plot, numbers }} />`
 }
 
 /** The columns of a range, each as wide as can be pointed at. The last one grows, as its row does. */
@@ -139,7 +133,7 @@ function numbersOf({ range, rows }: Figures, look: Look): Child {
   const { title, parts, isOfCounts, text } = look
   const { line, unit } = shapes[range]
   type Line = readonly [number, readonly number[]]
-  return asTable<Line>(
+  return table<Line>(
     `${title}: the ${isOfCounts ? 'sums' : 'highest'} of each ${unit}, newest first`,
     [
       column('From', ([at]) => html`<time>${clockAt(at).slice(0, 5)}</time>`),

@@ -76,7 +76,7 @@ export function routesOf({ routes }: Snapshot): Child {
   if (routes.length === 0) return null
   return html`
     <h2>Routes</h2>
-    ${table('15 minutes, failing routes first', routeColumns, routes, ({ route }) => route, true)}
+    ${table('15 minutes, failing routes first', routeColumns, routes, ({ route }) => route, 'tall')}
   `
 }
 

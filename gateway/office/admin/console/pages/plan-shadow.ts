@@ -61,6 +61,6 @@ function keysOf(
     ],
     keys,
     ({ key }) => key,
-    true,
+    'tall',
   )
 }

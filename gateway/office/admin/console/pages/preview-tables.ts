@@ -50,7 +50,7 @@ function tableOf<Row extends Quota>(
   rows: readonly Row[],
 ): Child {
   const caption = all > rows.length ? `${title}: ${count(rows.length)} of ${count(all)}` : title
-  return table(caption, columns, rows, ({ quota }) => quota, true)
+  return table(caption, columns, rows, ({ quota }) => quota, 'tall')
 }
 
 type Quota = HitQuota | RefusedQuota

@@ -46,7 +46,7 @@ export function refusedKeys({ refusedKeys: all }: Snapshot, plan: string | undef
       ],
       rows,
       ({ key, window }) => `${key} ${window}`,
-      true,
+      'tall',
     )}
   `
 }
@@ -90,7 +90,7 @@ export function Refusals({ refusals, plan }: RefusalsProps) {
             refusalColumns,
             alike(shown),
             ({ name }) => name,
-            true,
+            'tall',
           )
     }
   `
