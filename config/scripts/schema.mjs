@@ -1,5 +1,5 @@
-// Writes config/gateway.schema.json anew from the schema in gateway/office/config/schema.ts, and what the table of operations knows into
-// config/openapi/admin.yaml.
+// Writes config/gateway.schema.json anew from the schema in gateway/office/config/schema.ts, and the commands and roles of operations
+// into config/openapi/admin.yaml.
 const { prepareOrExit } = await import('./prepare.mjs')
 const { readFileSync, writeFileSync } = await import('node:fs')
 const { join } = await import('node:path')

@@ -31,33 +31,19 @@ t.test('its operations are the routes of the admin address', async (t) => {
   t.strictSame(lasting.sort(), documented.sort())
 })
 
-t.test(
-  'npm run schema leaves it as it is, and puts in what the table of operations knows',
-  async (t) => {
-    const { apiDocument } = (await import(
-      pathToFileURL(join(root, 'config/scripts/openapi.mjs')).href
-    )) as { apiDocument: (text: string) => Promise<string> }
-    const text = readFileSync(file, 'utf8')
-    t.equal(await apiDocument(text), text, 'else run: npm run schema')
-    const document = parseDocument(text)
-    document.setIn(['paths', '/admin/keys', 'get', 'x-role'], 'support')
-    document.deleteIn(['paths', '/admin/keys', 'get', 'parameters', 3])
-    document.deleteIn(['paths', '/admin/bans'])
-    document.deleteIn(['components', 'parameters', 'account'])
-    const again = parse(await apiDocument(String(document))) as {
-      paths: Record<string, Record<string, Record<string, unknown>>>
-      components: { parameters: Record<string, object> }
-    }
-    const { get: listKeys } = again.paths['/admin/keys'] ?? {}
-    t.equal(listKeys?.['x-role'], 'read')
-    t.match(JSON.stringify(listKeys?.['parameters']), '#/components/parameters/account"')
-    t.match(again.components.parameters['account'], { name: 'account', in: 'query' })
-    t.match(again.paths['/admin/bans']?.['get'], {
-      ...{ 'x-command': 'bans list', 'x-role': 'read', operationId: 'bansList', tags: ['bans'] },
-      responses: { 200: {}, 401: { $ref: '#/components/responses/Unauthorized' } },
-    })
-  },
-)
+t.test('npm run schema leaves it as it is, and puts in the commands and the roles', async (t) => {
+  const { apiDocument } = (await import(
+    pathToFileURL(join(root, 'config/scripts/openapi.mjs')).href
+  )) as { apiDocument: (text: string) => Promise<string> }
+  const text = readFileSync(file, 'utf8')
+  t.equal(await apiDocument(text), text, 'else run: npm run schema')
+  const document = parseDocument(text)
+  document.setIn(['paths', '/admin/keys', 'get', 'x-role'], 'support')
+  const again = parse(await apiDocument(String(document))) as {
+    paths: Record<string, Record<string, object>>
+  }
+  t.match(again.paths['/admin/keys']?.['get'], { 'x-command': 'keys list', 'x-role': 'read' })
+})
 
 t.test('it is the table of operations, to the last parameter', (t) => {
   const served = table.filter((each) => 'at' in each)
@@ -66,6 +52,7 @@ t.test('it is the table of operations, to the last parameter', (t) => {
   t.strictSame(
     documented.map(({ method, path }) => `${method} ${path}`).sort(),
     endpoints.map(({ at }) => at).sort(),
+    'write each endpoint of the table of operations into config/openapi/admin.yaml, and no other',
   )
   for (const { at, operation } of endpoints) {
     const [method = '', path = ''] = at.split(' ')
