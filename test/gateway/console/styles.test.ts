@@ -28,7 +28,7 @@ t.test('each part of the scale is used, and nothing else is', (t) => {
   const defined = names(tokens, /^ {2}--([\w-]+):/gm)
   const used = names([tokens, ...sheets.map(read)].join('\n'), /var\(--([\w-]+)\)/g)
   // Charts take the colours of these by their names.
-  const byName = [...windows.map(({ name }) => name), 'ban', 'strangers', 'other']
+  const byName = [...windows.map(({ name }) => name), 'answered', 'ban', 'strangers', 'other']
   t.strictSame(
     byName.filter((name) => !defined.has(name)),
     [],

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { html, type Child } from '../../../../front/http/page/html.ts'
-import { count } from '../../../../front/http/page/format.ts'
+import { html, type Child } from './html.ts'
+import { count } from './format.ts'
 
 /** Room for the numbers at the left of a chart. */
 export const left = 44

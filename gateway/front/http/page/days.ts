@@ -1,7 +1,7 @@
-import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../../../../front/http/page/time.ts'
-import { html, type Child } from '../../../../front/http/page/html.ts'
-import { column, numeric, table } from '../page-parts.ts'
+import { count } from './format.ts'
+import { gatewayNowMs } from './time.ts'
+import { html, type Child } from './html.ts'
+import { column, numeric, table } from './table.ts'
 import {
   Columns,
   evenEdges,
@@ -19,7 +19,7 @@ const height = 140
 /** Counts by day, such as `2026-11-23`, in the order of the parts. */
 export type Day = Readonly<{ day: string; counts: readonly number[] }>
 
-/** One colour of the bars: its class in `style.css`, and its words. */
+/** One colour of the bars: its token in `tokens.css`, and its words. */
 export type DayPart = Readonly<{ name: string; label: string }>
 
 type Props = Readonly<{
@@ -30,10 +30,12 @@ type Props = Readonly<{
   days: readonly Day[]
   /** How many days are drawn, the last of them today. */
   span: number
+  /** The same as a table, if it has more than these counts. */
+  numbers?: Child
 }>
 
 /** A bar for each day up to today, in UTC, and the same as a table. */
-export function DayBars({ title, summary, parts, days, span }: Props) {
+export function DayBars({ title, summary, parts, days, span, numbers }: Props) {
   const byDay = new Map(days.map((each) => [each.day, each.counts]))
   const drawn = lastDays(span).map((day) => ({ day, counts: byDay.get(day) ?? [] }))
   const plot = (width: number): Plot => {
@@ -49,7 +51,7 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
       },
     }
   }
-  const numbers = table<Day>(
+  const counted = table<Day>(
     `${title}, newest day first`,
     [
       column('Day', ({ day }) => day),
@@ -58,7 +60,7 @@ export function DayBars({ title, summary, parts, days, span }: Props) {
     [...days].sort((a, b) => (a.day < b.day ? 1 : -1)),
     ({ day }) => day,
   )
-  return html`<${Columns} ...${{ summary, height, parts, plot, numbers }} />`
+  return html`<${Columns} ...${{ summary, height, parts, plot, numbers: numbers ?? counted }} />`
 }
 
 function bars(days: readonly Day[], parts: readonly DayPart[], edges: readonly number[]): Child {

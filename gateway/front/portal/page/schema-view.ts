@@ -28,21 +28,21 @@ function parts(openapi: Openapi, schema: Section, depth: number): Child {
   const { items, additionalProperties: others, not } = schema
   return html`
     ${members(openapi, schema, depth)}
-    ${items !== undefined && html`<div class="part">Each: ${show(items)}</div>`}
-    ${list(schema['prefixItems']).map((each, i) => html`<div class="part">At ${i}: ${show(each)}</div>`)}
+    ${items !== undefined && html`<div class="content">Each: ${show(items)}</div>`}
+    ${list(schema['prefixItems']).map((each, i) => html`<div class="content">At ${i}: ${show(each)}</div>`)}
     ${
       others === false
-        ? html`<div class="part quiet">No other members.</div>`
+        ? html`<div class="content quiet">No other members.</div>`
         : others !== undefined &&
           others !== true &&
-          html`<div class="part">Other members: ${show(others)}</div>`
+          html`<div class="content">Other members: ${show(others)}</div>`
     }
     ${Object.entries(section(schema['patternProperties'])).map(
       ([pattern, member]) =>
-        html`<div class="part">Members like <code>${pattern}</code>: ${show(member)}</div>`,
+        html`<div class="content">Members like <code>${pattern}</code>: ${show(member)}</div>`,
     )}
     ${(['allOf', 'oneOf', 'anyOf'] as const).map((word) => choices(word, list(schema[word]), show))}
-    ${not !== undefined && html`<div class="part">Not: ${show(not)}</div>`}
+    ${not !== undefined && html`<div class="content">Not: ${show(not)}</div>`}
   `
 }
 
@@ -74,7 +74,7 @@ function choices(
 ): Child {
   if (all.length === 0) return null
   return html`
-    <div class="part">
+    <div class="content">
       ${wordsFor[word]}
       <ul class="members">
         ${all.map((each) => html`<li>${show(each)}</li>`)}

@@ -1,16 +1,16 @@
 import { count, date, plural } from '../../http/page/format.ts'
+import { DayBars } from '../../http/page/days.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { column, heading, numeric, table, type Column } from '../../http/page/table.ts'
 import { countIn, windows } from '../../http/page/windows.ts'
 import { line } from './prose.ts'
 import type { DayUsage, OwnUsage } from '../usage.ts'
-import { gatewayNowMs } from '../../http/page/time.ts'
 
 /** Ninety days of a key's own usage, and the deprecated operations that it calls. */
 export function UsageView({ usage: { days, deprecated } }: Readonly<{ usage: OwnUsage }>) {
   return html`
     <h3>Your last ${span} days</h3>
-    ${chart(days)} ${dayTable(days)} ${deprecatedView(deprecated)}
+    ${chart(days)} ${deprecatedView(deprecated)}
   `
 }
 
@@ -21,8 +21,6 @@ const rareFigures = [
 ] as const
 
 function dayTable(days: readonly DayUsage[]): Child {
-  if (days.length === 0) return null
-  const caption = 'This key by day, newest first'
   const rare = rareFigures.filter(({ name }) => days.some((day) => day[name] !== undefined))
   const columns: readonly Column<DayUsage>[] = [
     heading('Day', ({ day }) => day),
@@ -32,12 +30,7 @@ function dayTable(days: readonly DayUsage[]): Child {
     numeric('Refused', (day) => count(refusedOf(day))),
     column('for', reasonsOf),
   ]
-  return html`
-    <details>
-      <summary>${caption}</summary>
-      ${table(caption, columns, [...days].reverse(), undefined, 'bare')}
-    </details>
-  `
+  return table('This key by day, newest first', columns, [...days].reverse())
 }
 
 /** Such as "12 rate_limit_exceeded (9 by the minute, 3 by the day)". */
@@ -71,67 +64,27 @@ function deprecatedView(deprecated: OwnUsage['deprecated']): Child {
 
 /** The days that are drawn. */
 const span = 90
-const height = 100
-const dayMs = 86_400_000
 
-/** A bar for each day between its axes, and the same in a sentence. */
+/** A bar for each day, and the same in a sentence. */
 function chart(days: readonly DayUsage[]): Child {
-  const byDay = new Map(days.map((each) => [each.day, each]))
-  const drawn = Array.from({ length: span }, (_, i) => {
-    const day = new Date(gatewayNowMs() - (span - 1 - i) * dayMs).toISOString().slice(0, 10)
-    return { refused: {}, admitted: 0, ...byDay.get(day), day }
-  })
-  const top = Math.max(1, ...drawn.map((each) => each.admitted + refusedOf(each)))
   const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
   if (all + refused === 0) return html`<p>This key hasn’t been used yet.</p>`
+  const top = Math.max(...days.map((each) => each.admitted + refusedOf(each)))
   const summary = `${plural(all, 'request')} admitted, ${count(refused)} refused; at most ${count(top)} a day`
   return html`
     <p>${summary}.</p>
-    <div class="usage">
-      <p class="axis up" aria-hidden="true"><span>${count(top)}</span><span>0</span></p>
-      <svg
-        viewBox=${`0 0 ${span * 10} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label=${summary}
-      >
-        ${drawn.map((each, i) => barsOf(each, i, height / top))}
-      </svg>
-      <p class="axis along" aria-hidden="true">
-        <span>${drawn[0]?.day}</span><span>${drawn[span / 2]?.day}</span><span>today</span>
-      </p>
-    </div>
-    <p class="legend quiet">
-      <span class="admitted">■</span>${' admitted '}<span class="refused">■</span>${' refused'}
-    </p>
+    <${DayBars}
+      title="Usage by day"
+      summary=${summary}
+      parts=${[
+        { name: 'answered', label: 'admitted' },
+        { name: 'day', label: 'refused' },
+      ]}
+      days=${days.map((each) => ({ day: each.day, counts: [each.admitted, refusedOf(each)] }))}
+      span=${span}
+      numbers=${dayTable(days)}
+    />
   `
-}
-
-type DrawnDay = Pick<DayUsage, 'day' | 'admitted' | 'refused'>
-
-/** The bars of a day, the refused on those that were let in, with both as their tooltip. */
-function barsOf(day: DrawnDay, place: number, scale: number): Child {
-  const parts = [
-    { name: 'admitted', from: 0, value: day.admitted },
-    { name: 'refused', from: day.admitted, value: refusedOf(day) },
-  ]
-  return parts
-    .filter(({ value }) => value > 0)
-    .map(
-      ({ name, from, value }) => html`
-        <rect
-          class=${name}
-          x=${place * 10 + 1}
-          width="8"
-          y=${height - (from + value) * scale}
-          height=${Math.max(1, value * scale)}
-        >
-          <title>
-            ${day.day}: ${count(day.admitted)} admitted, ${count(refusedOf(day))} refused
-          </title>
-        </rect>
-      `,
-    )
 }
 
 /** All refused requests of a day. */

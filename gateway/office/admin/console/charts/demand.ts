@@ -2,7 +2,15 @@ import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { numeric, table } from '../page-parts.ts'
 import type { Curve } from '../../../foresight/demand.ts'
-import { Columns, type Plot, below, colourOf, left, roundSteps, stepLines } from './columns.ts'
+import {
+  Columns,
+  type Plot,
+  below,
+  colourOf,
+  left,
+  roundSteps,
+  stepLines,
+} from '../../../../front/http/page/columns.ts'
 import { typedIn } from '../controls.ts'
 
 const height = 190

@@ -8,7 +8,7 @@ import {
   left,
   roundSteps,
   stepLines,
-} from './columns.ts'
+} from '../../../../front/http/page/columns.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange, LiveRow } from '../../../live/snapshot.ts'
 import { column, numeric, table } from '../page-parts.ts'

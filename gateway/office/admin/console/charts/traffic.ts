@@ -3,7 +3,7 @@ import { html } from '../../../../front/http/page/html.ts'
 import type { SumsView } from '../../../../front/counts/sum-rows.ts'
 import type { LiveRange } from '../../../live/snapshot.ts'
 import { failedOf, marks, partsOf, percent, refusedOf } from './outcomes.ts'
-import { stackedBars, colourOf } from './columns.ts'
+import { stackedBars, colourOf } from '../../../../front/http/page/columns.ts'
 import { shapes, OverTime, type Column, type Figures, type Look } from './over-time.ts'
 
 /** Lines go on over so many columns without requests. */

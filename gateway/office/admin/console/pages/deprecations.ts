@@ -1,4 +1,4 @@
-import { DayBars, type Day } from '../charts/days.ts'
+import { DayBars, type Day } from '../../../../front/http/page/days.ts'
 import { useData, useConfig } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/time.ts'

@@ -1,4 +1,4 @@
-import { DayBars, sum } from '../charts/days.ts'
+import { DayBars, sum } from '../../../../front/http/page/days.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'

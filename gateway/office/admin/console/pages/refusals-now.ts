@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { count } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
-import { colourOf } from '../charts/columns.ts'
+import { colourOf } from '../../../../front/http/page/columns.ts'
 import {
   column,
   keyLink,
