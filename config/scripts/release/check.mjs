@@ -11,17 +11,32 @@ const [tag] = process.argv.slice(2)
 const textOf = (file) => readFileSync(join(root, file), 'utf8')
 const { version, files } = JSON.parse(textOf('package.json'))
 
+await prepareOrExit({ forTests: true })
+const { faultsOfWorkflows } = await import('./workflows.mjs')
+const { faultsOfPins } = await import('./pins.mjs')
+
 /** Each with what it proves, and its faults. */
 const checks = [
   ['version', versionFaults],
   ['changelog', changelogFaults],
   ['package', packageFaults],
   ['images', imageFaults],
-  ['workflows', workflowFaults],
-  ['pins', pinFaults],
+  // They are as their schema says, and ask for no more than they need.
+  ['workflows', () => faultsOfWorkflows(join(root, '.github/workflows'))],
+  // Nothing that others publish is named so that they can put something else in its place.
+  ['pins', () => faultsOfPins(root)],
 ]
 
-await prepareOrExit({ forTests: true })
+/** Files in config/deploy that name our version, and how. */
+const image = /image: tollgate-\w+:(\S+)/g
+const versionPlaces = [
+  ['compose.yaml', image],
+  ['kubernetes/base/gateway.yaml', image],
+  ['kubernetes/base/animal-store.yaml', image],
+  ['kubernetes/overlay/kustomization.yaml', /newTag: (\S+) /g],
+  ['Dockerfile', /-t tollgate-\w+:(\S+)/g],
+]
+
 let isFine = true
 for (const [name, faultsIn] of checks) {
   const faults = await faultsIn()
@@ -34,24 +49,14 @@ process.exitCode = isFine ? 0 : 1
 /** All files name the version of package.json. */
 function versionFaults() {
   const { version: locked, packages } = JSON.parse(textOf('package-lock.json'))
+  const inDeploy = versionPlaces.flatMap(([name, form]) => {
+    const file = `config/deploy/${name}`
+    return [...textOf(file).matchAll(form)].map(([, named]) => [named, file])
+  })
   const faults = [
     [locked, 'package-lock.json'],
     [packages[''].version, 'package-lock.json, packages'],
-    ...[
-      'compose.yaml',
-      'kubernetes/base/gateway.yaml',
-      'kubernetes/base/animal-store.yaml',
-    ].flatMap((file) =>
-      [...textOf(`config/deploy/${file}`).matchAll(/image: tollgate-\w+:(\S+)/g)].map(
-        ([, named]) => [named, `config/deploy/${file}`],
-      ),
-    ),
-    ...[
-      ...textOf('config/deploy/kubernetes/overlay/kustomization.yaml').matchAll(/newTag: (\S+) /g),
-    ].map(([, named]) => [named, 'config/deploy/kubernetes/overlay/kustomization.yaml']),
-    ...[...textOf('config/deploy/Dockerfile').matchAll(/-t tollgate-\w+:(\S+)/g)].map(
-      ([, named]) => [named, 'config/deploy/Dockerfile'],
-    ),
+    ...inDeploy,
   ].flatMap(([named, file]) =>
     named === version ? [] : [`${file} has the version ${named}, package.json has ${version}`],
   )
@@ -118,16 +123,4 @@ function imageFaults() {
         ? []
         : [`${source} is copied, and Dockerfile.dockerignore leaves it out`]),
     ])
-}
-
-/** The workflows are as their schema says, and ask for no more than they need. */
-async function workflowFaults() {
-  const { faultsOfWorkflows } = await import('./workflows.mjs')
-  return faultsOfWorkflows(join(root, '.github/workflows'))
-}
-
-/** Nothing that others publish is named so that they can put something else in its place. */
-async function pinFaults() {
-  const { faultsOfPins } = await import('./pins.mjs')
-  return faultsOfPins(root)
 }
