@@ -27,7 +27,7 @@ export async function unpackDebian(name, packages, { withDependencies = false } 
   const target = join(cache, name, 'root')
   if (existsSync(target)) return target
   process.stderr.write(`Fetching ${name} for the tests\n`)
-  const { folder, options } = await ownApt()
+  const { folder, options } = await (ownApt ??= fetchLists())
   const work = mkdtempSync(join(folder, 'debs-'))
   const args = ['-qq', '-s', '--no-install-recommends', 'install', ...packages]
   const plan = withDependencies ? await run('apt-get', [...options, ...args]) : ''
@@ -56,13 +56,8 @@ export function librariesOf(target) {
   return [...usual, ...ofOne.filter(isOfLibraries)]
 }
 
-let own
-
 /** A folder with lists of Debian's packages, fetched once in this run: the machine's own may be empty, or another's to lock. */
-function ownApt() {
-  own ??= fetchLists()
-  return own
-}
+let ownApt
 
 async function fetchLists() {
   removeLeftovers()

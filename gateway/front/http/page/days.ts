@@ -89,6 +89,11 @@ function lastDays(span: number): readonly string[] {
   )
 }
 
+/** All refused requests of a day, for whatever reason. */
+export function refusedOf({ refused }: Readonly<{ refused: Readonly<Record<string, number>> }>) {
+  return sum(Object.values(refused))
+}
+
 export function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, each) => all + each, 0)
 }

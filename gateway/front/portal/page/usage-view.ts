@@ -1,5 +1,5 @@
 import { count, date, plural } from '../../http/page/format.ts'
-import { DayBars } from '../../http/page/days.ts'
+import { DayBars, refusedOf, sum } from '../../http/page/days.ts'
 import { html, type Child } from '../../http/page/html.ts'
 import { column, heading, numeric, table, type Column } from '../../http/page/table.ts'
 import { countIn, windows } from '../../http/page/windows.ts'
@@ -67,7 +67,7 @@ const span = 90
 
 /** A bar for each day, and the same in a sentence. */
 function chart(days: readonly DayUsage[]): Child {
-  const [all, refused] = [sum(days, ({ admitted }) => admitted), sum(days, refusedOf)]
+  const [all, refused] = [sum(days.map((each) => each.admitted)), sum(days.map(refusedOf))]
   if (all + refused === 0) return html`<p>This key hasn’t been used yet.</p>`
   const top = Math.max(...days.map((each) => each.admitted + refusedOf(each)))
   const summary = `${plural(all, 'request')} admitted, ${count(refused)} refused; at most ${count(top)} a day`
@@ -85,13 +85,4 @@ function chart(days: readonly DayUsage[]): Child {
       numbers=${dayTable(days)}
     />
   `
-}
-
-/** All refused requests of a day. */
-function refusedOf({ refused }: Pick<DayUsage, 'refused'>): number {
-  return Object.values(refused).reduce((all, each) => all + each, 0)
-}
-
-function sum(days: readonly DayUsage[], figureOf: (day: DayUsage) => number): number {
-  return days.reduce((all, each) => all + figureOf(each), 0)
 }

@@ -7,38 +7,26 @@ import { usePlans } from '../data.ts'
 import type { KeyDetails } from '../../../operations/quota-desk.ts'
 
 /** Changes the plan or the limits of a key, its cap, its end and its note. */
-export function ChangeKey({ details, done }: { details: KeyDetails; done: () => void }) {
-  const {
-    id,
-    name,
-    plan,
-    account,
-    test,
-    kind,
-    limits,
-    cap,
-    expiresAt,
-    reference = '',
-    note = '',
-  } = details
+export function ChangeKey({ details: key, done }: { details: KeyDetails; done: () => void }) {
+  const hasCap = key.account !== undefined && !key.test
   const plans = usePlans()
   const act = async (form: FormData): Promise<void> => {
-    await ask('PATCH', `/admin/keys/${id}`, changeOf(details, form))
+    await ask('PATCH', `/admin/keys/${key.id}`, changeOf(key, form))
     done()
   }
   return html`<${ActionButton}
     label="Change plan or limits"
-    consequence=${`This applies to “${name}” within a second, on every gateway. Its usage stays counted.`}
+    consequence=${`This applies to “${key.name}” within a second, on every gateway. Its usage stays counted.`}
     act=${act}
     fields=${html`
       ${
         // The plan of a caller with JWTs comes with these.
-        kind === undefined && planField(plans, plan)
+        key.kind === undefined && planField(plans, key.plan)
       }
-      ${limitFields('limits', limits)} ${account !== undefined && !test && limitFields('cap', cap)}
-      ${timeField('Expires at (UTC); empty: never', 'expiresAt', minuteOf(expiresAt))}
-      ${field('Reference', { name: 'reference', defaultValue: reference })}
-      ${field('Note', { name: 'note', defaultValue: note })}
+      ${limitFields('limits', key.limits)} ${hasCap && limitFields('cap', key.cap)}
+      ${timeField('Expires at (UTC); empty: never', 'expiresAt', minuteOf(key.expiresAt))}
+      ${field('Reference', { name: 'reference', defaultValue: key.reference })}
+      ${field('Note', { name: 'note', defaultValue: key.note })}
     `}
   />`
 }

@@ -1,4 +1,4 @@
-import { DayBars, type Day } from '../../../../front/http/page/days.ts'
+import { DayBars, sum, type Day } from '../../../../front/http/page/days.ts'
 import { useData, useConfig } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
 import { gatewayNowMs } from '../../../../front/http/page/time.ts'
@@ -102,7 +102,7 @@ const callParts = [{ name: 'answered', label: 'calls' }]
 function callsByDay(days: readonly CallsOfDay[]): Child {
   if (days.length === 0) return null
   const rows: readonly Day[] = days.map(({ day, calls }) => ({ day, counts: [calls] }))
-  const all = days.reduce((sum, { calls }) => sum + calls, 0)
+  const all = sum(days.map(({ calls }) => calls))
   return html`<${DayBars}
     title="Calls by day, in UTC"
     summary=${`${count(all)} calls in 90 days, on ${count(days.length)} days.`}

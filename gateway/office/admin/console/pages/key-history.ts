@@ -1,4 +1,4 @@
-import { DayBars, sum } from '../../../../front/http/page/days.ts'
+import { DayBars, refusedOf, sum } from '../../../../front/http/page/days.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { countIn, sumOfWindows, windowsWhere } from '../../../../front/http/page/windows.ts'
@@ -64,8 +64,4 @@ function costsText(days: readonly Usage[]): string {
   const estimates =
     estimated > 0 ? `; those whose answers tell it were estimated at ${count(estimated)}` : ''
   return ` They have cost ${plural(points, 'point')}${more}${estimates}.`
-}
-
-function refusedOf({ refused }: Usage): number {
-  return sum(Object.values(refused))
 }

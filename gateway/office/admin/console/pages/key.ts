@@ -65,33 +65,21 @@ function windowsOf({ standing }: KeyDetails): Child {
 }
 
 /** The settings of a key, in words. */
-function factsOf(details: KeyDetails): Child {
-  const {
-    id,
-    plan,
-    account,
-    reference,
-    note,
-    createdAt,
-    expiresAt,
-    lastUsedAt,
-    oldToken,
-    standing,
-  } = details
-  const { methods, paths, addresses, scopes, origins } = details
+function factsOf(key: KeyDetails): Child {
+  const { account, expiresAt, oldToken, standing, limits = {}, cap = {} } = key
+  const { methods, paths, addresses, scopes, origins } = key
   const only = [methods, paths, addresses, scopes, origins].flatMap((each) => each ?? [])
-  const { limits, cap = {} } = details
   return facts([
-    ['Id', html`<code>${id}</code>`],
-    ['Plan', plan],
+    ['Id', html`<code>${key.id}</code>`],
+    ['Plan', key.plan],
     ['Account', account !== undefined && accountLink(account)],
-    ['Issuer', details.issuer],
-    ['Subject', details.subject],
+    ['Issuer', key.issuer],
+    ['Subject', key.subject],
     [
       'Test key',
-      details.test && 'lets its owner simulate refusals with X-Gateway-Act; its quota is its own',
+      key.test && 'lets its owner simulate refusals with X-Gateway-Act; its quota is its own',
     ],
-    ['Custom limits', limitsText(limits ?? {})],
+    ['Custom limits', limitsText(limits)],
     ['Cap inside its account', limitsText(cap)],
     ['Billing day', standing.monthFrom],
     [
@@ -103,11 +91,11 @@ function factsOf(details: KeyDetails): Child {
     ],
     ['Restricted to', only.join(' ')],
     ['Strikes', standing.strikes > 0 ? standing.strikes : ''],
-    ['Reference', reference],
-    ['Note', note],
-    ['Created', time(createdAt)],
+    ['Reference', key.reference],
+    ['Note', key.note],
+    ['Created', time(key.createdAt)],
     ['Expires', expiresAt === undefined ? 'never' : time(expiresAt)],
-    ['Token last used', time(lastUsedAt, 'never')],
+    ['Token last used', time(key.lastUsedAt, 'never')],
     [
       'Old token',
       oldToken &&

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { query } from '../api.ts'
 import { select, typedIn, type Options } from '../controls.ts'
 import { useData, useMayAll, usePlans } from '../data.ts'
+import { sum } from '../../../../front/http/page/days.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import { aged, emptyPage, firstButton, page, table } from '../page-parts.ts'
@@ -107,10 +108,7 @@ function captionOf(
 ): string {
   if (state + search !== '') return 'Keys that match'
   const some = today.filter(({ name }) => plan === '' || name === plan)
-  return plural(
-    some.reduce((sum, { keys }) => sum + keys, 0),
-    'key',
-  )
+  return plural(sum(some.map(({ keys }) => keys)), 'key')
 }
 
 /** The way to the first key, for a gateway that has none. */
