@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clockTime, nearness, utc } from '../../gateway/front/http/page/time.ts'
+import { clockTime, nearness, utc } from '../../gateway/front/http/page/utc.ts'
 import { endIso, endText, timeText, waitText } from '../../shared/times.ts'
 
 const now = Date.UTC(2026, 10, 25, 18, 12, 39, 400)

@@ -1,5 +1,5 @@
 import { count } from './format.ts'
-import { gatewayNowMs } from './time.ts'
+import { gatewayNowMs } from './utc.ts'
 import { html, type Child } from './html.ts'
 import { column, numeric, table } from './table.ts'
 import {

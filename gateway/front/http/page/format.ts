@@ -1,4 +1,4 @@
-import { utc } from './time.ts'
+import { utc } from './utc.ts'
 
 /** A number with separators, such as `1,204`. */
 export function count(number: number): string {

@@ -1,6 +1,7 @@
 import { count, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { gatewayNowMs, timeOfSeconds } from '../../http/page/time.ts'
+import { timeOfSeconds } from '../../http/page/time.ts'
+import { gatewayNowMs } from '../../http/page/utc.ts'
 import { noticeOf, noticeText, readingOf, type Answer } from './request.ts'
 
 /** An answer, or why none came: first in a sentence, which is read out, then all of it. */

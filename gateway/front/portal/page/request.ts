@@ -1,4 +1,4 @@
-import { hearGatewayTime } from '../../http/page/time.ts'
+import { hearGatewayTime } from '../../http/page/utc.ts'
 import type { Terms } from '../terms.ts'
 import type { Call } from './samples.ts'
 

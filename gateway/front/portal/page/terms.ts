@@ -7,7 +7,7 @@ import {
   type PageWindow,
 } from '../../http/page/windows.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { gatewayNowMs } from '../../http/page/time.ts'
+import { gatewayNowMs } from '../../http/page/utc.ts'
 import type { Operation } from './openapi.ts'
 import { line } from './prose.ts'
 

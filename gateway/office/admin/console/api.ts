@@ -1,5 +1,5 @@
 import type { SessionView } from '../session.ts'
-import { hearGatewayTime } from '../../../front/http/page/time.ts'
+import { hearGatewayTime } from '../../../front/http/page/utc.ts'
 
 /** The place in the tab's storage of the session's second secret. */
 const secretName = 'tollgate-console-secret'

@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { asApiError, ask, get, type ApiError, type Session } from './api.ts'
-import { gatewayNowMs } from '../../../front/http/page/time.ts'
+import { gatewayNowMs } from '../../../front/http/page/utc.ts'
 import type { RunningConfig } from '../../operations/config/running.ts'
 
 /** The operator of the tab, for all pages. */

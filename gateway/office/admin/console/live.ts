@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError, asApiError, refusalOf, send } from './api.ts'
 import { shapes } from './charts/over-time.ts'
 import type { Dated } from './data.ts'
-import { gatewayNowMs } from '../../../front/http/page/time.ts'
+import { gatewayNowMs } from '../../../front/http/page/utc.ts'
 import type { LiveRange, LiveRow, Snapshot } from '../../live/snapshot.ts'
 
 /** The latest snapshot, with all rows of its range, the oldest first. */

@@ -1,7 +1,7 @@
 import { DayBars, sum, type Day } from '../../../../front/http/page/days.ts'
 import { useData, useConfig } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../../../../front/http/page/time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/utc.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   aged,

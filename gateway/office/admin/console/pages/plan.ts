@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Demand } from '../charts/demand.ts'
 import { useData } from '../data.ts'
 import { count } from '../../../../front/http/page/format.ts'
-import { gatewayNowMs } from '../../../../front/http/page/time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/utc.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {
   isLimited,

@@ -3,7 +3,7 @@ import { query } from '../api.ts'
 import { field, fieldText, formIn } from '../controls.ts'
 import { useData, useMayAll, plansIn, useConfig, type Plan } from '../data.ts'
 import { limitFields, limitsIn } from '../limit-fields.ts'
-import { gatewayNowMs } from '../../../../front/http/page/time.ts'
+import { gatewayNowMs } from '../../../../front/http/page/utc.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
 import {

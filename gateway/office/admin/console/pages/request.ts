@@ -1,5 +1,5 @@
 import { useData } from '../data.ts'
-import { utc } from '../../../../front/http/page/time.ts'
+import { utc } from '../../../../front/http/page/utc.ts'
 import { count, plural } from '../../../../front/http/page/format.ts'
 import { CopyButton } from '../../../../front/http/page/copy-button.ts'
 import { html, type Child } from '../../../../front/http/page/html.ts'
