@@ -45,7 +45,7 @@ test('an operation begins with its form, and ends with what its document says of
 })
 
 test('refusals that most operations have stand once, and each operation leads to its own of them', async (t, open) => {
-  const { url } = await startPages(t, { rotate: 'off' })
+  const { url } = await startPages(t)
   const page = await visit(open, url)
   const place = await unfold(page, 'POST /v1/pets')
   t.strictSame(await place.locator('.response').evaluateAll((all) => all.map((each) => each.id)), [
@@ -115,8 +115,8 @@ test('a sample is made of the form’s values, in the language of choice, and ru
   await other.getByLabel('The request in JavaScript').waitFor()
 })
 
-test('the bars of 90 days are read by arrow keys, and a page without rotation says so', async (t, open) => {
-  const gateway = await startPages(t, { rotate: 'off' })
+test('the bars of 90 days are read by arrow keys', async (t, open) => {
+  const gateway = await startPages(t)
   const { token, headers } = await gateway.key()
   for (let i = 0; i < 3; i++) await gateway.call('GET', '/v1/pets', undefined, headers)
   await gateway.app.front.flushCounts()
@@ -131,8 +131,6 @@ test('the bars of 90 days are read by arrow keys, and a page without rotation sa
   t.strictSame(await chart.locator('.axis').allTextContents(), axes)
   await chart.press('ArrowLeft')
   t.equal(await chart.getAttribute('aria-valuetext'), `${day(0)}, admitted 3, refused 0`)
-  await standing.getByText('Keys can’t be rotated here: ask the API’s operator').waitFor()
-  t.equal(await standing.getByText('Rotate this key').count(), 0)
 })
 
 test('an operation that goes says until when, and one that went says since when', async (t, open) => {
@@ -158,7 +156,7 @@ deprecations:
 
 test('a document without operations is a page that says so', async (t, open) => {
   const text = stringify({ openapi: '3.1.0', info: { title: 'X', version: '1' }, paths: {} })
-  const { url } = await startPages(t, { text, rotate: 'off', more: 'quota: off\nusage: off' })
+  const { url } = await startPages(t, { text, more: 'quota: off\nusage: off' })
   const page = await visit(open, url)
   await page.getByText('The document has no operations.').waitFor()
   t.equal(await page.getByText('Refusals shared by most operations').count(), 0)

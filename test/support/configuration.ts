@@ -104,7 +104,7 @@ jwt:
 quota: { path: /me }
 usage: { path: /mine }
 tickets: on
-portal: { path: /help/me, openapi: config/openapi/admin.yaml, rotate: on }
+portal: { path: /help/me, openapi: config/openapi/admin.yaml }
 headers: { ietf: true, near: [ 50 ] }
 via: edge.example:8080
 upstreams:

@@ -12,7 +12,7 @@ import { folderOf } from './folder.ts'
 /** The animal store's document. */
 export const animals = join(root, 'config/openapi/animal-store.yaml')
 
-type Options = GatewayOptions & Readonly<{ text?: string; rotate?: 'on' | 'off' }>
+type Options = GatewayOptions & Readonly<{ text?: string }>
 
 export type Section = Record<string, unknown>
 
@@ -31,7 +31,7 @@ export function littleDocument(): string {
 /** A gateway with the pages of a document, in front of a real animal store. */
 export async function startPages(
   t: Test,
-  { text = littleDocument(), more = '', rotate = 'on', ...options }: Options = {},
+  { text = littleDocument(), more = '', ...options }: Options = {},
 ) {
   const folder = folderOf(t, { 'document.yaml': text })
   const store = await startStore(t, { file: join(folder, 'animals.db') })
@@ -39,7 +39,7 @@ export async function startPages(
     store: `file: ${join(folder, 'gateway.db')}`,
     ...options,
     upstream: { url: store.url, seen: [] },
-    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')}, rotate: ${rotate} }\n${more}`,
+    more: `portal: { path: /docs, openapi: ${join(folder, 'document.yaml')} }\n${more}`,
   })
 }
 

@@ -7,7 +7,7 @@ import { root } from './process.ts'
 const document = join(root, 'config/openapi/animal-store.yaml')
 
 /** The pages for callers, as a part of a configuration. */
-export const portal = `portal: { path: /docs, openapi: ${document}, rotate: on }`
+export const portal = `portal: { path: /docs, openapi: ${document} }`
 
 /** The time at which the clock of a gateway begins. */
 export const noon = Date.UTC(2026, 5, 15, 12)

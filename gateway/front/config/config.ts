@@ -169,8 +169,6 @@ export type PortalSettings = Readonly<{
   path: string
   /** The OpenAPI document as JSON. */
   document: string
-  /** Whether callers may rotate their own keys. */
-  canRotate: boolean
 }>
 
 export type TraceSettings = Readonly<{ to: string; sample: number }>

@@ -1,5 +1,5 @@
-/** The paths of a caller's own key. */
-export const keyPaths = { rotate: '/v1/key/rotate', ticket: '/v1/ticket' } as const
+/** Where callers get tickets. */
+export const ticketPath = '/v1/ticket'
 
 /** Where the gateway says whose tokens it takes beside keys (RFC 9728). */
 export const resourcePath = '/.well-known/oauth-protected-resource'

@@ -189,20 +189,14 @@ export class KeyDesk {
   }
 
   /**
-   * Gives a key a new secret. The last one still works for `overlapMs`; older ones end now. `require` throws a
-   * `KeyMistake` for a key that can't have it.
+   * Gives a key a new secret. The last one still works for `overlapMs`; older ones end now.
    */
-  async rotate(
-    id: string,
-    overlapMs: number,
-    require: (key: Key, nowMs: number) => void = () => undefined,
-  ): Promise<Issued> {
+  async rotate(id: string, overlapMs: number): Promise<Issued> {
     const token = newToken(id)
     const now = this.#options.clock()
     const change = (key: Key): Key => {
       requireAlive(key)
       requireOwn(key, 'token')
-      require(key, now)
       return { ...key, secrets: secretsAfterRotation(key.secrets, hashOf(token), now, overlapMs) }
     }
     const key = await this.#edit(id, { what: 'keys.rotate', change })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config, PortalSettings } from '../config/config.ts'
 import { deprecationFinder } from '../config/deprecations.ts'
-import { keyPaths } from '../http/own-paths.ts'
+import { ticketPath } from '../http/own-paths.ts'
 import { gatewayPathFinder, type GatewayPath } from './gateway-path.ts'
 import { keySchemes } from './key-schemes.ts'
 import {
@@ -120,7 +120,7 @@ function withTags(tags: unknown, more: readonly unknown[]): readonly unknown[] |
 /** The own document beside that of the operator, in the same version of OpenAPI. */
 function ownDocument(
   { quotaPath, usagePath, tickets }: Pick<Config, 'quotaPath' | 'usagePath' | 'tickets'>,
-  { document, canRotate }: PortalSettings,
+  { document }: PortalSettings,
   version: unknown,
 ) {
   const own = read(document, String(version).startsWith('3.0'))
@@ -130,8 +130,7 @@ function ownDocument(
   const places: Readonly<Record<string, string | undefined>> = {
     '/v1/quota': quotaPath,
     '/v1/usage': usagePath,
-    [keyPaths.rotate]: canRotate ? keyPaths.rotate : undefined,
-    [keyPaths.ticket]: tickets ? keyPaths.ticket : undefined,
+    [ticketPath]: tickets ? ticketPath : undefined,
   }
   /** The operations that the configuration has, by their paths. */
   const items = Object.entries(section(own['paths'])).flatMap(([name, item]) => {

@@ -2,14 +2,13 @@ import { fileURLToPath } from 'node:url'
 import { basename } from 'node:path'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import type { Config, OwnPaths, PortalSettings } from '../config/config.ts'
-import { keyPaths, pageDocuments, resourcePath } from '../http/own-paths.ts'
+import { pageDocuments, resourcePath, ticketPath } from '../http/own-paths.ts'
 import { PageFile, PageFolder, pageHeaders } from '../http/page-files.ts'
 import { quotaView } from '../stages/6-admit.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { Answer } from '../request-record.ts'
 import { callersDocument } from './document.ts'
 import { llmsText } from './llms.ts'
-import { rotation } from './rotation.ts'
 import { ticketAnswer } from './ticket.ts'
 import { termsOf } from './terms.ts'
 import { usageAnswer } from './usage.ts'
@@ -49,8 +48,7 @@ export function ownEndpoints(
   return [
     ...ofCallers(quotaPath, answers.quota, 'GET', 'HEAD'),
     ...ofCallers(usagePath, answers.usage, 'GET', 'HEAD'),
-    ...ofCallers(portal?.canRotate ? keyPaths.rotate : undefined, answers.rotate, 'POST'),
-    ...ofCallers(tickets ? keyPaths.ticket : undefined, answers.ticket, 'POST'),
+    ...ofCallers(tickets ? ticketPath : undefined, answers.ticket, 'POST'),
     ...pages.map(([url, handler]) => open(url, handler, label)),
     ...(answers.resource ? [open(resourcePath, answers.resource, resourcePath)] : []),
   ]
@@ -68,7 +66,6 @@ export function ownAnswers(options: OwnOptions, resource: Answer | undefined) {
   return {
     quota,
     usage: usageAnswer(options),
-    rotate: rotation(options),
     ticket: ticketAnswer(options),
     pages: config.portal ? pageAnswers(config, config.portal, prefix) : new Map<string, Answer>(),
     resource,

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal, refusalFrom } from '../../../shared/refusal.ts'
-import { KeyMistake } from '../keys/mistake.ts'
 import { StoreUnavailable } from '../../../shared/store-errors.ts'
 import { secondsToWait } from '../limits/headers.ts'
 import { refuse, type Answer } from '../request-record.ts'
@@ -35,7 +34,6 @@ export function tooOften(sentence: string, untilMs: number, nowMs: number): Refu
 
 /** The refusal that a caller gets for something thrown. */
 function refusalForFailure(thrown: unknown): Refusal {
-  if (thrown instanceof KeyMistake) return new Refusal(thrown.code, thrown.message)
   if (!(thrown instanceof StoreUnavailable)) return refusalFrom(thrown)
   const sentence = `The store can’t be reached just now. Try again in ${secondsUntilBack} seconds.`
   const headers = { 'retry-after': secondsUntilBack }

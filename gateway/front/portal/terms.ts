@@ -2,7 +2,7 @@ import { iso } from '../../../shared/times.ts'
 import type { Config, PortalSettings, Route } from '../config/config.ts'
 import type { Deprecation } from '../config/deprecations.ts'
 import { longWindows, type LimitName } from '../../../shared/windows.ts'
-import { keyPaths } from '../http/own-paths.ts'
+import { ticketPath } from '../http/own-paths.ts'
 import { authorization, titled } from '../http/key-header.ts'
 import { banRules, type BanSettings } from '../limits/conduct.ts'
 import { limitedIn, limitsView, type Limits } from '../limits/limits.ts'
@@ -12,15 +12,14 @@ import { effectivePrepaid, type Plan, type PlanOperation } from '../limits/plan.
  * The terms of the configuration in force, for anybody: plans, bans, costs and deprecations. Names of keys and accounts
  * with a later sunset are nobody else's business.
  */
-export function termsOf(config: Config, { path, canRotate }: PortalSettings) {
+export function termsOf(config: Config, { path }: PortalSettings) {
   const { plans, strangers, bans, nearPercents, routes, deprecations } = config
   return {
     path,
     keyHeader: keyHeaderOf(config),
     quotaPath: config.quotaPath ?? null,
     usagePath: config.usagePath ?? null,
-    rotatePath: canRotate ? keyPaths.rotate : null,
-    ticketPath: config.tickets ? keyPaths.ticket : null,
+    ticketPath: config.tickets ? ticketPath : null,
     plans: [...plans.values()].map((plan) => planView(plan, bans)),
     strangers: limitsView(strangers),
     nearPercent: nearPercents[0] ?? null,

@@ -31,7 +31,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   quota: ({ quotaPath }) => quotaPath,
   usage: ({ usagePath }) => usagePath,
   tickets: ({ tickets }) => tickets,
-  portal: ({ portal }) => portal && [portal.path, portal.canRotate],
+  portal: ({ portal }) => portal?.path,
 }
 
 /** The configuration in force in an app, which the app changes by itself. */

@@ -60,7 +60,6 @@ export function configFrom(file: CompleteFile, read: ReadFiles): Omit<Config, 'h
     portal: portal && {
       path: portal.path,
       document: read.document(portal.openapi),
-      canRotate: portal.rotate === 'on',
     },
     ietf: draftOf(file.headers.ietf),
     via: file.via === 'off' ? undefined : file.via,

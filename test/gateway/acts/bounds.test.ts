@@ -50,13 +50,14 @@ t.test('a wish that nobody can act is refused, and says why', async (t) => {
 
 t.test('at the gateway’s own paths nothing is acted, with any method', async (t) => {
   const { call, key } = await startStage(t, {
-    more: `portal: { path: /docs, rotate: on, openapi: ${join(root, 'config/openapi/animal-store.yaml')} }\n${strict}`,
+    more: `tickets: on
+portal: { path: /docs, openapi: ${join(root, 'config/openapi/animal-store.yaml')} }\n${strict}`,
   })
   const { headers } = await key({ test: true })
   for (const [method, path] of [
     ['POST', '/v1/quota'],
     ['DELETE', '/v1/usage'],
-    ['GET', '/v1/key/rotate'],
+    ['GET', '/v1/ticket'],
   ] as const) {
     const plain = await call(method, path, undefined, headers)
     t.equal(plain.status, 405, path)

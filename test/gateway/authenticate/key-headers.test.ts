@@ -75,7 +75,8 @@ t.test('refusals and preflights name the headers', async (t) => {
 t.test('pages and their document tell the first header', async (t) => {
   const openapi = `
 keys: { from: [ X-API-Key ] }
-portal: { openapi: config/openapi/animal-store.yaml, rotate: on }
+portal: { openapi: config/openapi/animal-store.yaml }
+tickets: on
 `
   const { call, key } = await startGateway(t, { more: openapi })
   const terms = json(await call('GET', '/docs/terms.json'))
@@ -87,8 +88,8 @@ portal: { openapi: config/openapi/animal-store.yaml, rotate: on }
     },
   })
   const { token } = await key()
-  const rotated = await call('POST', '/v1/key/rotate', {}, { 'x-api-key': token })
-  t.match(rotated, { status: 201 })
+  const ticket = await call('POST', '/v1/ticket', {}, { 'x-api-key': token })
+  t.match(ticket, { status: 201 })
   const bearer = { authorization: `Bearer ${token}` }
   isRefused(t, await call('GET', '/v1/pets', undefined, bearer), 401, 'missing_api_key')
 })

@@ -204,14 +204,6 @@ t.test('an earned ban holds for tokens of other accounts that came before it', a
   t.match(await call('GET', '/v1/x', undefined, other), { status: 429, text: /key_banned/ })
 })
 
-t.test('a caller with a JWT can’t rotate it', async (t) => {
-  const portal = `${byClaims} } ]\nportal: { openapi: config/openapi/animal-store.yaml, rotate: on }\n#`
-  const { call } = await start(t, portal)
-  const long = token('alice', { x: 'x'.repeat(600) })
-  const answer = await call('POST', '/v1/key/rotate', undefined, long)
-  t.match(answer, { status: 409, text: /Ask its issuer/ })
-})
-
 t.test('an id that is another’s is refused, and stays another’s', async (t) => {
   const { log, output } = logged()
   const { statusOf, stores, desk } = await start(t, byClaims, { log })

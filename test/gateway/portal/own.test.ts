@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../support/command.ts'
-import { configFor, startGateway, startUpstream } from '../../support/gateway.ts'
-import { json, type Answer } from '../../support/http.ts'
-import { hourMs, noon, portal, start } from '../../support/portal.ts'
+import { configFor } from '../../support/gateway.ts'
+import { json } from '../../support/http.ts'
+import { hourMs, noon, start } from '../../support/portal.ts'
 import { startRedis } from '../../support/redis.ts'
 import { folderOf } from '../../support/folder.ts'
 
@@ -102,75 +102,4 @@ t.test('usage can be asked for once a second, which is no strike, and costs noth
   const { key, headers: theirs } = await gateway.key({ name: 'Banned' })
   await gateway.stores.quota.ban(`key:${key.id}`, key.id, noon + hourMs)
   t.equal((await ask('/v1/usage', theirs)).status, 200, 'so does a banned one')
-})
-
-t.test('a caller gives its own key a new token, and can’t lock anybody out with it', async (t) => {
-  const redis = await startRedis(t)
-  const store = `redis: "${redis.url}"`
-  const { gateway, time } = await start(t, { store })
-  time.nowMs = Date.now()
-  const upstream = await startUpstream(t)
-  const second = await startGateway(t, { store, upstream, clock: () => time.nowMs, more: portal })
-  const rotate = (headers: Record<string, string>, body?: string): Promise<Answer> =>
-    gateway.call('POST', '/v1/key/rotate', body, {
-      'content-type': 'application/json',
-      ...headers,
-    })
-  const { key, headers } = await gateway.key()
-  for (const body of ['{"overlap":"59m"}', '{"overlap":"8d"}', '{"over":"2h"}', '[]', 'x']) {
-    t.match(await rotate(headers, body), { status: 400 }, body)
-  }
-  const first = await rotate(headers, '{"overlap":"2h"}')
-  t.equal(first.status, 201, first.text)
-  t.equal(first.headers['cache-control'], 'no-store')
-  const made = json(first.text) as { id: string; key: string; oldTokenUntil: string }
-  t.equal(made.id, key.id)
-  t.equal(made.oldTokenUntil, new Date(time.nowMs + 2 * hourMs).toISOString())
-  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-  for (const at of [gateway, second]) {
-    for (const each of [headers, bearer(made.key)]) {
-      t.equal((await at.call('GET', '/v1/x', undefined, each)).status, 200)
-    }
-  }
-  for (const each of [headers, bearer(made.key)]) {
-    const again = await rotate(each)
-    t.match(json(again.text), { code: 'conflict', status: 409 })
-    t.match(again.text, /works until [\d: -]+ UTC \(2 h\)\. /)
-  }
-  const [entry] = await gateway.stores.audit.list({ fromMs: 0, limit: 1, subject: key.id })
-  t.match(entry, { what: 'keys.rotate', by: `key ${key.id}` })
-  t.notMatch(JSON.stringify(entry), made.key)
-
-  // The first midnight may come before the old token's end.
-  const day = Math.floor(time.nowMs / (24 * hourMs)) + 2
-  time.nowMs = day * 24 * hourMs
-  let token = made.key
-  for (let i = 0; i < 3; i++) {
-    const { status, text } = await rotate(bearer(token), '{"overlap":"1h"}')
-    t.equal(status, 201, text)
-    token = (json(text) as { key: string }).key
-    time.nowMs += hourMs
-  }
-  const fourth = await rotate(bearer(token))
-  t.match(json(fourth.text), { code: 'rate_limit_exceeded', message: / UTC \(21 h\)\.$/ })
-  t.equal(fourth.headers['retry-after'], String((21 * hourMs) / 1_000))
-  time.nowMs += 21 * hourMs
-  t.equal((await rotate(bearer(token))).status, 201, 'a client that waits as long is let in')
-  t.equal(upstream.seen.length + gateway.upstream.seen.length, 4)
-})
-
-t.test('a restricted or banned key doesn’t rotate itself', async (t) => {
-  const { gateway } = await start(t)
-  const rotate = (headers: Record<string, string>): Promise<Answer> =>
-    gateway.call('POST', '/v1/key/rotate', undefined, headers)
-  const narrow = await gateway.key({ paths: ['/v1/pets'] })
-  const reading = await gateway.key({ name: 'Reading', methods: ['GET'] })
-  const allowed = await gateway.key({ name: 'Allowed', paths: ['/v1/key/rotate'] })
-  const banned = await gateway.key({ name: 'Banned' })
-  await gateway.stores.quota.ban(`key:${banned.key.id}`, banned.key.id, noon + hourMs)
-  for (const { headers } of [narrow, reading, banned]) {
-    t.match(json((await rotate(headers)).text), { code: 'forbidden', status: 403 })
-  }
-  t.equal((await rotate(allowed.headers)).status, 201)
-  t.equal((await rotate({})).status, 401)
 })

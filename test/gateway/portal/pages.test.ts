@@ -61,7 +61,6 @@ t.test('without a portal there is none, and its paths are like all others', asyn
     t.equal((await gateway.call('GET', path)).status, 401, path)
     t.equal((await gateway.call('GET', path, undefined, headers)).text, '{"up":"stream"}', path)
   }
-  t.equal((await gateway.call('POST', '/v1/key/rotate', '{}', headers)).text, '{"up":"stream"}')
 })
 
 t.test(
@@ -72,7 +71,6 @@ t.test(
     t.match(await terms(), {
       quotaPath: '/v1/quota',
       usagePath: '/v1/usage',
-      rotatePath: '/v1/key/rotate',
       plans: [
         { name: 'free', limits: { perMinute: 60, perDay: 1000 }, bans: true, operations: [] },
         { name: 'pro' },
@@ -81,7 +79,7 @@ t.test(
     })
     const more = `
 plans: { free: { perMinute: 7, perDay: unlimited, operations: { exports: { methods: [GET], perHour: 5 } } } }
-${portal.replace('rotate: on', 'rotate: off')}
+${portal}
 deprecations:
   - operation: GET /{any}
     since: 2026-01-01
@@ -92,7 +90,6 @@ deprecations:
     const told = '{ path: /ask, upstream: animals, cost: { estimate: 6, from: answer } }'
     await reload(gateway, more, `[ { path: /*, upstream: animals, cost: 3 }, ${told} ]`)
     t.match(await terms(), {
-      rotatePath: null,
       plans: [
         {
           ...{ name: 'free', limits: { perMinute: 7, perDay: null } },

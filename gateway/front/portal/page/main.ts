@@ -41,8 +41,8 @@ function App({ openapi, terms: first }: Documents) {
   const sent = (): void => setRound((before) => before + 1)
   const reader = { apiKey, sent, language, speak }
   const title = text(openapi.info['title']) ?? 'API'
-  const { quotaPath, usagePath, rotatePath } = terms
-  const hasStanding = apiKey !== undefined && (quotaPath ?? usagePath ?? rotatePath) !== null
+  const { quotaPath, usagePath } = terms
+  const hasStanding = apiKey !== undefined && (quotaPath ?? usagePath) !== null
   useEffect(() => {
     document.title = `${title} · reference`
     openPlace()
@@ -75,7 +75,6 @@ function App({ openapi, terms: first }: Documents) {
             terms=${terms}
             apiKey=${apiKey}
             round=${round}
-            replaceKey=${setKey}
           />`
         }
         ${prose(text(openapi.info['description']))}

@@ -1,15 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bar, partBars, placesBar } from '../../http/page/bars.ts'
-import { CopyButton } from '../../http/page/copy-button.ts'
 import { count, messageOf, plural } from '../../http/page/format.ts'
 import { html, type Child } from '../../http/page/html.ts'
-import { time, timeOfSeconds } from '../../http/page/time.ts'
+import { timeOfSeconds } from '../../http/page/time.ts'
 import { windowsWhere } from '../../http/page/windows.ts'
-import { useWork } from '../../http/page/work.ts'
-import { ask, noticeText, type HeldKey } from './request.ts'
+import { ask, noticeText } from './request.ts'
 import type { Terms } from '../terms.ts'
 import type { OwnStanding } from '../../limits/views.ts'
-import type { OwnRotation } from '../rotation.ts'
 import type { OwnUsage } from '../usage.ts'
 import { UsageView } from './usage-view.ts'
 
@@ -26,12 +23,11 @@ type StandingProps = Readonly<{
   apiKey: string
   /** Rises with each request that was sent from the page. */
   round: number
-  replaceKey: (key: string) => void
 }>
 
 /** How the holder of the key stands: its windows, strikes, ban and usage. Asking costs nothing. */
-export function StandingView({ root, terms, apiKey, round, replaceKey }: StandingProps) {
-  const { quotaPath, usagePath, rotatePath } = terms
+export function StandingView({ root, terms, apiKey, round }: StandingProps) {
+  const { quotaPath, usagePath } = terms
   const credentials = { token: apiKey, header: terms.keyHeader }
   const [quota, setQuota] = useState<OwnStanding>()
   const [usage, setUsage] = useState<OwnUsage>()
@@ -66,17 +62,6 @@ export function StandingView({ root, terms, apiKey, round, replaceKey }: Standin
         <button type="button" onClick=${() => setAsked(asked + 1)}>Refresh</button>
         <span class="quiet">Costs nothing. Usage is up to five seconds late.</span>
       </p>
-      ${
-        rotatePath === null
-          ? html`<p class="quiet">
-              Keys can’t be rotated here: ask the API’s operator for a new token.
-            </p>`
-          : html`<${RotateForm}
-              path=${root + rotatePath}
-              apiKey=${credentials}
-              done=${replaceKey}
-            />`
-      }
     </section>
   `
 }
@@ -105,63 +90,5 @@ function quotaView(standing: OwnStanding): Child {
         ${strikes > 0 && html` <a href="#refused">What is a strike?</a>`}
       </p>`
     }
-  `
-}
-
-type RotateFormProps = Readonly<{
-  path: string
-  apiKey: HeldKey
-  /** Called with the new token, once its holder has it. */
-  done: (key: string) => void
-}>
-
-/** Gives the key a new token, which is shown once. */
-function RotateForm({ path, apiKey, done }: RotateFormProps) {
-  const [rotated, setRotated] = useState<OwnRotation>()
-  const { isBusy, error, run } = useWork()
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    const overlap = new FormData(event.target as HTMLFormElement).get('overlap')
-    const headers = { 'Content-Type': 'application/json' }
-    const draft = { method: 'POST', headers, body: JSON.stringify({ overlap }) }
-    void run(async () => setRotated(await ask<OwnRotation>(apiKey, path, draft)))
-  }
-  if (rotated) {
-    return html`
-      <div class="banner good" role="status">
-        <p><b>Your new key. It isn’t shown again:</b></p>
-        <p><code class="token">${rotated.key}</code></p>
-        <p class="buttons">
-          <${CopyButton} text=${rotated.key} label="Copy the key" />
-          <button type="button" onClick=${() => done(rotated.key)}>
-            I’ve saved it; use it here
-          </button>
-        </p>
-        <p>
-          The old one works until ${rotated.oldTokenUntil ? time(rotated.oldTokenUntil) : 'now'}.
-        </p>
-      </div>
-    `
-  }
-  return html`
-    <details>
-      <summary>Rotate this key</summary>
-      <form class="try" onSubmit=${submit}>
-        <label>
-          The old token still works for
-          <select name="overlap">
-            <option value="24h">a day</option>
-            <option value="1h">an hour</option>
-            <option value="168h">a week</option>
-          </select>
-        </label>
-        <p class="quiet">
-          The plan, the limits and what was used stay. Until the old token ends, you can’t rotate
-          again.
-        </p>
-        <p><button class="go" disabled=${isBusy}>Rotate</button></p>
-        ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
-      </form>
-    </details>
   `
 }

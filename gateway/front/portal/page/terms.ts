@@ -18,8 +18,8 @@ export type Deprecation = Terms['deprecations'][number]
 
 /** What a request costs, as its route has it; `undefined` for a path without one, which the gateway answers itself. */
 export function costOf(terms: Terms, method: string, path: string): Cost | undefined {
-  const { quotaPath, usagePath, rotatePath, ticketPath } = terms
-  if ([quotaPath, usagePath, rotatePath, ticketPath].includes(path)) return { cost: 0 }
+  const { quotaPath, usagePath, ticketPath } = terms
+  if ([quotaPath, usagePath, ticketPath].includes(path)) return { cost: 0 }
   const fitting = terms.routes.filter(
     (route) => route.methods.includes(method) && isBelow(route.path, path),
   )

@@ -6,7 +6,7 @@ import { nearest } from '../../../../shared/near.ts'
 import { methodFault, pathFault } from './entries.ts'
 import type { KnownFile } from '../defaults.ts'
 import { mistake, type KnownEntry, type Checked, type Quote, type Remark } from './remarks.ts'
-import { keyPaths, pagePaths, resourcePath } from '../../../front/http/own-paths.ts'
+import { pagePaths, resourcePath, ticketPath } from '../../../front/http/own-paths.ts'
 import type { Path } from '../mistake.ts'
 
 export function* routeRemarks(
@@ -139,8 +139,7 @@ function ownPathsIn({ quota, usage, portal, tickets, jwt = [] }: KnownFile): Own
     ...at(['quota', 'path'], typeof quota === 'object' ? quota.path : undefined),
     ...at(['usage', 'path'], typeof usage === 'object' ? usage.path : undefined),
     ...at(['portal', 'path'], ...(portal?.path === undefined ? [] : pagePaths(portal.path))),
-    ...(tickets === 'on' ? at(['tickets'], keyPaths.ticket) : []),
-    ...(portal?.rotate === 'on' ? at(['portal', 'rotate'], keyPaths.rotate) : []),
+    ...(tickets === 'on' ? at(['tickets'], ticketPath) : []),
     ...(jwt.length > 0 ? at(['jwt'], resourcePath) : []),
   ]
 }

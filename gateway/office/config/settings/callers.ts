@@ -1,7 +1,7 @@
 import { ietfDrafts } from '../../../front/limits/headers.ts'
 import { Type } from '../../../../shared/schema.ts'
 import { optional, orOff, required, section } from './setting.ts'
-import { count, headerName, onOrOff, spelled, text, whole } from './values.ts'
+import { count, headerName, spelled, text, whole } from './values.ts'
 
 const origin = spelled(
   '^(?:\\*|https?://[^/?#@\\s]+)$',
@@ -41,7 +41,6 @@ export const portal = section({
     text,
     'The OpenAPI document of the API, in YAML or JSON, from the working directory or from above this file. Each reload of the configuration reads it again.',
   ),
-  rotate: optional(onOrOff, 'Whether callers may give their own key a new token.', 'off'),
 })
 
 export const headers = section({
