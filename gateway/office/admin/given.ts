@@ -3,6 +3,7 @@ import { jsonFrom } from '../../../shared/json.ts'
 import { Refusal } from '../../../shared/refusal.ts'
 import { isOf, type AnySchema } from '../../../shared/schema.ts'
 import type { Endpoint } from '../operations/context.ts'
+import type { Kind } from '../operations/kinds.ts'
 import { bodySchema, fromMembers, parametersOf, plainParameters } from '../operations/members.ts'
 import type { Parameters } from '../operations/parameter.ts'
 import { contentOf, read } from './body.ts'
@@ -33,10 +34,7 @@ export function fromPath(parameters: Parameters, path: string): (params: unknown
   return (params) =>
     Object.fromEntries(
       all.map(([name, { kind }]) => {
-        const text = (params as Record<string, string>)[name] ?? ''
-        const value = kind.read(text)
-        if (value !== undefined) return [name, value]
-        throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
+        return [name, valueOf(name, kind, (params as Record<string, string>)[name] ?? '')]
       }),
     )
 }
@@ -64,12 +62,16 @@ export function fromQuery(parameters: Parameters): (query: unknown) => Given {
         const query = texts.get(name)
         // A form sends its empty fields too. An empty switch is on.
         const text = query === '' && word !== undefined ? defaultText : (query ?? defaultText)
-        const value = text === undefined ? undefined : kind.read(text)
-        if (text === undefined || value !== undefined) return [name, value]
-        throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
+        return [name, text === undefined ? undefined : valueOf(name, kind, text)]
       }),
     )
   }
+}
+
+function valueOf(name: string, kind: Kind<unknown>, text: string): unknown {
+  const value = kind.read(text)
+  if (value !== undefined) return value
+  throw new Refusal('invalid_request', `${name} must be ${kind.expected}.`)
 }
 
 /** Makes a reader of bodies, by the kinds of the parameters. It throws a refusal with all mistakes of a body. */

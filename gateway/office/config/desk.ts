@@ -28,12 +28,7 @@ export type Candidate = Readonly<ReturnType<ConfigDesk['read']>>
 type InForce = Preview & Pick<Loaded, 'config' | 'text'>
 
 /** The result of checking a configuration: a preview, or its mistakes. */
-export type Examined = Readonly<{
-  preview?: Preview
-  mistakes: readonly string[]
-  /** The number of further mistakes, if there are any. */
-  more?: number | undefined
-}>
+export type Examined = ReturnType<typeof examined>
 
 export type ConfigDeskOptions = Readonly<{
   file: string
@@ -191,11 +186,12 @@ export function askHere(desk: ConfigDesk): AskDesk {
 }
 
 /** Checks a configuration without the values of the environment, which may hold others' tokens. */
-export function examined(text: string, environment: Environment, name: string): Examined {
+export function examined(text: string, environment: Environment, name: string) {
   try {
     return { preview: previewConfig(text, environment, name), mistakes: [] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
+    /** `more` is the number of further mistakes, if there are any. */
     return { mistakes: error.mistakes, more: error.more || undefined }
   }
 }

@@ -13,15 +13,7 @@ import { hasToken, type Environment, type ReadSecret } from './variables.ts'
 import { withDefaults } from './defaults.ts'
 
 /** A file that can be used. */
-export type Loaded = Preview &
-  Readonly<{
-    config: Config
-    text: string
-    /** The digests of the secrets that were read from files, by the files' names. */
-    secrets: Readonly<Record<string, string>>
-    /** The same for files that differ only in what each machine has for itself. It hashes no variable's value. */
-    sharedHash: string
-  }>
+export type Loaded = Readonly<ReturnType<typeof load>>
 
 /**
  * Who reads a configuration: a gateway; an app, which may have routes of its own alone; or a command, which has no use for
@@ -106,7 +98,7 @@ function load(
   name: string,
   reader: Reader,
   readSecret?: ReadSecret,
-): Loaded {
+) {
   const document = new ConfigDocument(text, environment, 'values', readSecret)
   // A program that brings an object guards its admin address itself.
   const adminToken = environment === undefined || hasToken(environment)
@@ -121,10 +113,11 @@ function load(
     document: (file) => checked(files.openapi(file).json),
   })
   const config = frozen({ ...settings, hash: hashOf(text) })
-  // The preview has checked it against the schema.
+  /** The same for files that differ only in what each machine has for itself. It hashes no variable's value. */
   const sharedHash = sharedHashOf(document.written() as ConfigFile)
-  const read = [...document.filled.secrets].map(([file, secret]) => [file, hashOf(secret)])
-  const secrets = Object.fromEntries(read) as Loaded['secrets']
+  const read = [...document.filled.secrets].map(([file, secret]) => [file, hashOf(secret)] as const)
+  /** The digests of the secrets that were read from files, by the files' names. */
+  const secrets: Readonly<Record<string, string>> = Object.fromEntries(read)
   return { ...preview, config, text, secrets, sharedHash }
 }
 

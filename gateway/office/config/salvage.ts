@@ -26,22 +26,14 @@ type Running = Readonly<{ config: Settings; loadedAt: string }>
 type Source = Readonly<{ text: string; environment: Environment; name: string; error: ConfigError }>
 
 /** A configuration to go on with, and a line about the mistakes. */
-export type Salvaged = Readonly<{
-  loaded: Loaded
-  line: string
-  /** Whether it has the store of the file: a mistake may have hidden that. */
-  hasStore: boolean
-}>
+export type Salvaged = Awaited<ReturnType<typeof salvaged>>
 
 /**
  * The configuration for a command while the file has mistakes: the one in force, with the file's way to the gateway
  * and to the store. If the gateway doesn't tell, the members of the file that can be used. No other store takes the place of
  * one that can't be read: the file's is taken only where it is the gateway's, or where it was read whole.
  */
-export async function salvaged(
-  source: Source,
-  ask: (address: AdminAddress) => Promise<Running>,
-): Promise<Salvaged> {
+export async function salvaged(source: Source, ask: (address: AdminAddress) => Promise<Running>) {
   const { error, text, environment } = source
   const document = new ConfigDocument(text, environment)
   const written = section(document.written())
@@ -62,6 +54,7 @@ export async function salvaged(
   return {
     loaded: { ...usable, config: { ...usable.config, plans } },
     line: `${[first, ...(more > 0 ? [andMore(more)] : [])].join(', ')}: ${on}`,
+    /** Whether it has the store of the file: a mistake may have hidden that. */
     hasStore: 'store' in settings && (running !== undefined || document.isSound),
   }
 }

@@ -5,21 +5,13 @@ import { mostFound, storedMs, type RefusalStore } from '../../front/counts/refus
 import { explained, type Explained } from './explained.ts'
 
 /** The refused and failed answers of a store: those with one id, and how many there are of any id, of how many gateways. */
-export type StoredRefusals = Readonly<{
-  /** The newest first. */
-  found: readonly Explained[]
-  kept: number
-  gateways: number
-}>
+export type StoredRefusals = Awaited<ReturnType<typeof storedRefusals>>
 
 /** A question for stored answers: the id, as `hashed` writes it, and the processes that have answered by themselves. */
 export type AskedRefusals = Readonly<{ about: string; except: readonly string[]; nowMs: number }>
 
 /** Reads the answers with an id from the store, which has those of gateways that can't be asked any more. */
-export async function storedRefusals(
-  store: RefusalStore,
-  { about, except, nowMs }: AskedRefusals,
-): Promise<StoredRefusals> {
+export async function storedRefusals(store: RefusalStore, { about, except, nowMs }: AskedRefusals) {
   const afterMs = nowMs - storedMs
   const { hash, isWanted } = wantedBy(about)
   const all = (await store.indexes(afterMs)).filter(({ by }) => !except.includes(by))
@@ -38,6 +30,7 @@ export async function storedRefusals(
     await breathe()
   }
   return {
+    /** The newest first. */
     found: matches.slice(0, mostFound),
     kept: all.reduce((sum, index) => sum + countIn(index), 0),
     gateways: new Set(all.map(({ by }) => by)).size,

@@ -16,19 +16,7 @@ export const ledgerBys = ['account', 'key', 'plan'] as const
 export type LedgerBy = (typeof ledgerBys)[number]
 
 /** One line of an export. */
-export type LedgerLine = Readonly<
-  Figures & {
-    /** The same in each export: the key under which a line is imported once. */
-    id: string
-    day: string
-    /** `null` for a key without an account, and for a plan. */
-    account: string | null
-    keys: readonly string[]
-    plan: string
-    /** Whether it never changes any more. */
-    final: boolean
-  }
->
+export type LedgerLine = Readonly<ReturnType<typeof lineOf>>
 
 /** The lines of some rows of a day by account or key, in the order of the rows. */
 export function linesOf(
@@ -43,15 +31,18 @@ export function linesOf(
   })
 }
 
-function lineOf(row: LedgerRow, day: number, final: boolean): LedgerLine {
+function lineOf(row: LedgerRow, day: number, final: boolean) {
   const { quota, keys, plan } = row
   return {
+    /** The same in each export: the key under which a line is imported once. */
     id: `${dayText(day)}:${quota}`,
     day: dayText(day),
+    /** `null` for a key without an account, and for a plan. */
     account: accountOf(quota) ?? null,
     keys: keys.map(({ key }) => key),
     plan,
     ...figuresOf(row),
+    /** Whether it never changes any more. */
     final,
   }
 }

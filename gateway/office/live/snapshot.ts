@@ -28,33 +28,24 @@ export type LiveRange = keyof typeof ranges
 export type LiveRow = Readonly<{ at: number }> & SumsView
 
 /** The live figures of a fleet, as programs get them. */
-export type Snapshot = Readonly<{
-  time: string
-  gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
-  lastMinute: SumsView
-  store: Readonly<{ reachable: boolean; without: readonly string[] }>
-  configs: ReturnType<typeof configsOf>
-  targets: ReturnType<typeof targetsOf>
-  /** The upstreams without a healthy target at some gateway. */
-  incidents: ReturnType<typeof incidentsOf>
-  /** Of the last 15 minutes. */
-  routes: ReturnType<typeof routesOf>
-  /** Of the last 15 minutes, by cause. */
-  failures: readonly FailureFigures[]
-  refusedKeys: readonly RefusedKeyFigures[]
-  /** The newest at the end. */
-  refusals: readonly LatestRefusal[]
-  /** The number of those that were left out, because there were too many at a time. */
-  refusalsLeftOut: number
-  range: Readonly<{
-    name: LiveRange
-    step: number
-    /** The time since which no gateway’s figures are missing. */
-    since: string
-    sums: SumsView
-    rows: readonly LiveRow[]
-  }> | null
-}>
+export type Snapshot = Readonly<ReturnType<typeof presentOf>> &
+  Readonly<{
+    time: string
+    gateways: Readonly<{ asked: number; told: number; names: readonly string[] }>
+    lastMinute: SumsView
+    /** The newest at the end. */
+    refusals: readonly LatestRefusal[]
+    /** The number of those that were left out, because there were too many at a time. */
+    refusalsLeftOut: number
+    range: Readonly<{
+      name: LiveRange
+      step: number
+      /** The time since which no gateway’s figures are missing. */
+      since: string
+      sums: SumsView
+      rows: readonly LiveRow[]
+    }> | null
+  }>
 
 /** The present, by the gateways that have answered. */
 export function presentOf(all: readonly Figures[]) {
@@ -63,8 +54,11 @@ export function presentOf(all: readonly Figures[]) {
     store: { reachable: without.length === 0, without: without.sort() },
     configs: configsOf(all),
     targets: targetsOf(all),
+    /** The upstreams without a healthy target at some gateway. */
     incidents: incidentsOf(all),
+    /** Of the last 15 minutes. */
     routes: routesOf(all),
+    /** Of the last 15 minutes, by cause. */
     failures: failuresOf(all),
     refusedKeys: keysOf(all),
   }

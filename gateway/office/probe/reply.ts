@@ -11,16 +11,8 @@ import { originOf } from '../../front/forwarding/target-url.ts'
 /** The most bytes of a body that are compared. */
 export const mostBytes = 65_536
 
-export type Reply = Readonly<{
-  status: number
-  type: string
-  /** Its text; `undefined` if it is too long to be compared, or encoded in a way that can't be undone. */
-  body: string | undefined
-  milliseconds: number
-  /** Whether the backend refused the request for its signature. */
-  wantsSignature: boolean
-  error?: string
-}>
+/** The answer of a target, or why there is none. */
+export type Reply = Readonly<Awaited<ReturnType<typeof replyOf>>>
 
 /**
  * A target beside those of an upstream, with the upstream's times and certificates. It counts in no metric, and has the headers
@@ -55,7 +47,7 @@ export async function replyOf(
   target: Target,
   { method, target: path }: Pick<Probe, 'method' | 'target'>,
   { secret, timeoutMs }: Readonly<{ secret: string | undefined; timeoutMs: number }>,
-): Promise<Reply> {
+) {
   const own = ['x-request-id', randomUUID(), 'x-caller-id', 'probe', 'x-caller-plan', 'probe']
   const headers = [
     ...Object.entries(target.headers ?? {}).flat(),
@@ -70,14 +62,16 @@ export async function replyOf(
     const content = await readBody(answer.body).catch(() => 'broken' as const)
     signal.throwIfAborted()
     if (content === 'broken') throw new Error('the answer broke off')
+    /** `undefined` if it is too long to be compared, or encoded in a way that can't be undone. */
     const body = content && (await textOf(content, answer.headers['content-encoding']))
     const type = String(answer.headers['content-type'] ?? 'none')
+    /** Whether the backend refused the request for its signature. */
     const wantsSignature = answer.headers[signatureHeader] === signatureRefused
     return { status: answer.statusCode, type, body, milliseconds: took(), wantsSignature }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    const nothing = { status: 0, type: 'none', body: '', wantsSignature: false }
-    return { ...nothing, milliseconds: took(), error: why }
+    const milliseconds = took()
+    return { status: 0, type: 'none', body: '', milliseconds, wantsSignature: false, error: why }
   }
 }
 

@@ -1,4 +1,4 @@
-import { countsOn, latestDays, type DayCounts } from '../../../front/counts/usage.ts'
+import { countsOn, latestDays } from '../../../front/counts/usage.ts'
 import { wantedBy, type KeyFilter } from '../../../front/keys/filter.ts'
 import {
   inUse,
@@ -34,26 +34,10 @@ export type ListQuery = KeyFilter &
   }>
 
 /** All wanted keys, or a page of them. */
-export type Listing = Readonly<{
-  each: Iterable<KeyInUse> | AsyncIterable<KeyInUse>
-  list?: Listed<KeyInUse>
-  page?: PageOfKeys
-  /** By the ids of the page's keys. */
-  standings?: Standings | undefined
-  bans: ReadonlyMap<string, number>
-  isFiltered: boolean
-  /** The plan that they are of, if that is asked for. */
-  plan: string | undefined
-  byUse: UseFilter
-  /** The time since which uses are known, if it matters. */
-  sinceMs: number | undefined
-  view: (inUse: KeyInUse) => KeyView
-  /** The requests of today, by the ids of keys. */
-  today: () => Promise<ReadonlyMap<string, DayCounts>>
-}>
+export type Listing = Awaited<ReturnType<typeof listingOf>>
 
 /** Reads the keys that a query is about. */
-export async function listingOf(context: Context, query: ListQuery): Promise<Listing> {
+export async function listingOf(context: Context, query: ListQuery) {
   const { limit, after, standing = false, sort, ...filters } = query
   const { unused, neverUsed, oldTokenUsed, ...filter } = filters
   const byUse = { unused, neverUsed, oldTokenUsed }
@@ -61,13 +45,15 @@ export async function listingOf(context: Context, query: ListQuery): Promise<Lis
   const { keys, quotas } = desks()
   const { lastUses: store, tallies } = stores()
   const nowMs = clock()
+  /** The time since which uses are known, if it matters. */
   const sinceMs = isByUse(byUse) ? await store.since() : undefined
   const isWanted = isByUse(byUse) ? wantedByUse(byUse, { nowMs, sinceMs }) : undefined
   const all = (): AsyncIterable<KeyInUse> => {
     const some = inUse(wanted(keys.list(), wantedBy(filter, nowMs)), store)
     return isWanted ? wanted(some, isWanted) : some
   }
-  const today = async (ids?: readonly string[]): ReturnType<Listing['today']> => {
+  /** The requests of today, by the ids of keys. */
+  const today = async (ids?: readonly string[]) => {
     await flush()
     return countsOn(tallies, latestDays(1, nowMs).toDay, ids)
   }
@@ -78,7 +64,8 @@ export async function listingOf(context: Context, query: ListQuery): Promise<Lis
   const shared = { bans, isFiltered, plan: filter.plan, byUse, sinceMs, view }
   if ((limit ?? after ?? sort) === undefined && !standing) {
     const each = all()
-    return { ...shared, each, list: new Listed(each, byAge, view), today }
+    const list = new Listed(each, byAge, view)
+    return { ...shared, each, list, page: undefined, standings: undefined, today: () => today() }
   }
   if (after && after.order !== sort) {
     throw new WrongInput('the cursor is of another order: without it, this one begins')
@@ -90,7 +77,7 @@ export async function listingOf(context: Context, query: ListQuery): Promise<Lis
     : byName(await pageInUse({ read, limit: most, after: after?.end, store, isWanted }))
   const standings = standing || sort ? await standingsOf(page.keys, context) : undefined
   const ids = page.keys.map(({ key }) => key.id)
-  return { ...shared, each: page.keys, page, standings, today: () => today(ids) }
+  return { ...shared, each: page.keys, list: undefined, page, standings, today: () => today(ids) }
 }
 
 function byName({ keys, end }: PageInUse): PageOfKeys {
