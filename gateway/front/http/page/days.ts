@@ -20,7 +20,7 @@ const height = 140
 export type Day = Readonly<{ day: string; counts: readonly number[] }>
 
 /** One colour of the bars: its token in `tokens.css`, and its words. */
-export type DayPart = Readonly<{ name: string; label: string }>
+type DayPart = Readonly<{ name: string; label: string }>
 
 type Props = Readonly<{
   title: string

@@ -48,16 +48,13 @@ export function AnotherBackend({ migration, upstreams }: Props) {
   const step = role === 'all' ? at.step : 'check'
   const upstream = at.upstream || first
   const backend = { url, upstream }
-  const acts: Readonly<Record<Step, (form: FormData) => void>> = {
-    check: () =>
-      void run(async () => {
-        change({ checked: undefined })
-        change({ checked: await ask<CheckedUpstream>('POST', '/admin/upstreams/check', backend) })
-      }),
-    swap: (form) => change({ swap: swapIn(form, url) }),
-  }
   const submit = (event: Event): void => {
-    acts[step](formIn(event))
+    const form = formIn(event)
+    if (step === 'swap') return change({ swap: swapIn(form, url) })
+    void run(async () => {
+      change({ checked: undefined })
+      change({ checked: await ask<CheckedUpstream>('POST', '/admin/upstreams/check', backend) })
+    })
   }
   return html`
     <section class="card">

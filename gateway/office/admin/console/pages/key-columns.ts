@@ -14,7 +14,7 @@ const orders = {
 } as const
 
 /** The order of a list, and how another one is taken. */
-export type Sorting = Readonly<{ sort: string; setSort: (sort: string) => void }>
+type Sorting = Readonly<{ sort: string; setSort: (sort: string) => void }>
 
 /** The columns of a list of keys; those that it can be sorted by have buttons. Without sorting: of one account. */
 export function keyColumns(sorting?: Sorting): readonly Column<KeyOnPage>[] {
