@@ -234,8 +234,8 @@ t.test('files have new paths when one of them changes, and a folder may be missi
   t.match(one, /^[0-9a-f]{16}\/pages\/a\.js$/)
   const digest = one.slice(0, 17)
   const shared = [
-    ...['bar.js', 'common.css', 'copy-button.js', 'format.js', 'gateway-time.js', 'html.js'],
-    ...['icon.svg', 'parts.js', 'sections.js', 'time.js', 'tokens.css', 'utc.js', 'windows.js'],
+    ...['bars.js', 'columns.js', 'common.css', 'copy-button.js', 'days.js', 'format.js', 'html.js'],
+    ...['icon.svg', 'sections.js', 'table.js', 'time.js', 'tokens.css', 'utc.js', 'windows.js'],
     'work.js',
   ]
   const packages = ['preact.js', 'preact-hooks.js', 'htm.js'].map((name) => `vendor/${name}`)
