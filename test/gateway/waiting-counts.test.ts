@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Batch } from '../../gateway/front/shelves/counts.ts'
 import type { DayCounts } from '../../gateway/front/counts/caller-counts.ts'
-import { CountWriter } from '../../gateway/front/counts/count-writer.ts'
+import { countWriter } from '../../gateway/front/counts/count-writer.ts'
 import { Tallies } from '../../gateway/front/counts/tallies.ts'
 import type { Tally } from '../../gateway/front/counts/tally-store.ts'
 import { Waiting } from '../../gateway/front/counts/waiting.ts'
@@ -97,7 +97,7 @@ t.test(
     const told: (string | undefined)[] = []
     let isDown = true
     const write = () => (isDown ? Promise.reject(new Error('down')) : Promise.resolve())
-    const writer = new CountWriter([{ write }], (error) => void told.push(error?.message))
+    const writer = countWriter([{ write }], (error) => void told.push(error?.message))
     await writer.flush()
     await writer.flush()
     isDown = false
@@ -143,7 +143,7 @@ t.test(
     const first = { write: () => (failure ? Promise.reject(failure) : Promise.resolve()) }
     let written = 0
     const second = { write: () => Promise.resolve(void written++) }
-    const writer = new CountWriter([first, second], (error) => void told.push(error?.message))
+    const writer = countWriter([first, second], (error) => void told.push(error?.message))
     await writer.flush()
     await writer.flush()
     t.equal(written, 2)

@@ -9,35 +9,23 @@ export interface Written {
   write(): Promise<void>
 }
 
-/** Adds counts to the store from time to time. */
-export class CountWriter {
-  readonly #all: readonly Written[]
-  readonly #trouble: (error: unknown) => void
-  readonly #timer: NodeJS.Timeout
-  #writing: Promise<void> = Promise.resolve()
-
-  /** `trouble` is called when writing begins to fail, and with `undefined` when it works again. */
-  constructor(all: readonly Written[], trouble: (error: Error | undefined) => void) {
-    this.#all = all
-    this.#trouble = tellingTrouble(trouble)
-    this.#timer = setInterval(() => void this.flush(), everyMs)
-    this.#timer.unref()
-  }
+/**
+ * Adds counts to the store from time to time. `trouble` is called when writing begins to fail, and with `undefined` when it works
+ * again.
+ */
+export function countWriter(all: readonly Written[], trouble: (error: Error | undefined) => void) {
+  const tell = tellingTrouble(trouble)
+  let writing: Promise<void> = Promise.resolve()
+  const timer = setInterval(() => void flush(), everyMs).unref()
 
   /** Adds all counts to the store; resolves when they are stored, or when that has failed for now. */
-  flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write())
-    return this.#writing
+  function flush(): Promise<void> {
+    return (writing = writing.then(write))
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.flush()
-  }
-
-  async #write(): Promise<void> {
+  async function write(): Promise<void> {
     let failure: unknown
-    for (const each of this.#all) {
+    for (const each of all) {
       try {
         await each.write()
       } catch (error) {
@@ -46,6 +34,14 @@ export class CountWriter {
         if (error instanceof StoreUnavailable) break
       }
     }
-    this.#trouble(failure)
+    tell(failure)
+  }
+
+  return {
+    flush,
+    close(): Promise<void> {
+      clearInterval(timer)
+      return flush()
+    },
   }
 }

@@ -4,7 +4,7 @@ import type { Written } from './count-writer.ts'
 import type { RecentRefusals } from './recent-refusals.ts'
 import { chunksKept, chunkSize, storedMs, type RefusalStore } from './refusal-store.ts'
 
-export type RefusalWriterOptions = Readonly<{
+type RefusalWriterOptions = Readonly<{
   refusals: RecentRefusals
   store: Pick<RefusalStore, 'put'>
   self: () => Pick<Member, 'id' | 'name'>
@@ -15,31 +15,11 @@ export type RefusalWriterOptions = Readonly<{
  * answer is put again until it is full, so that few answers take few chunks. Chunks are known by their numbers: one that
  * was put already, in whole or in part, does no harm, and what can't be put waits in memory.
  */
-export class RefusalWriter implements Written {
-  readonly #options: RefusalWriterOptions
+export function refusalWriter({ refusals, store, self }: RefusalWriterOptions): Written {
   /** The number of the latest answer that is in the store. */
-  #stored = 0
+  let stored = 0
 
-  constructor(options: RefusalWriterOptions) {
-    this.#options = options
-  }
-
-  async write(): Promise<void> {
-    const { refusals } = this.#options
-    // Later ones wait for the next time: a flood would never let it end.
-    const latest = refusals.number
-    this.#stored = Math.max(this.#stored, latest - refusals.count)
-    while (this.#stored < latest) {
-      const chunk = Math.floor(this.#stored / chunkSize)
-      const last = Math.min((chunk + 1) * chunkSize, latest)
-      await this.#put(chunk, last)
-      this.#stored = last
-      await breathe()
-    }
-  }
-
-  async #put(chunk: number, last: number): Promise<void> {
-    const { refusals, store, self } = this.#options
+  async function put(chunk: number, last: number): Promise<void> {
     let first = Math.max(chunk * chunkSize, refusals.number - refusals.count) + 1
     // Later answers have taken the place of all of them.
     if (first > last) return
@@ -49,5 +29,20 @@ export class RefusalWriter implements Written {
     const [kept, from] = refusals.chunkOf(first)
     const range = [from, from + last - first] as const
     await store.put(await kept.packed(name, range, { by: id, place: chunk % chunksKept }))
+  }
+
+  return {
+    async write() {
+      // Later ones wait for the next time: a flood would never let it end.
+      const latest = refusals.number
+      stored = Math.max(stored, latest - refusals.count)
+      while (stored < latest) {
+        const chunk = Math.floor(stored / chunkSize)
+        const last = Math.min((chunk + 1) * chunkSize, latest)
+        await put(chunk, last)
+        stored = last
+        await breathe()
+      }
+    },
   }
 }

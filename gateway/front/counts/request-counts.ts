@@ -1,7 +1,7 @@
 import type { Closers } from '../../../shared/closers.ts'
 import type { Clock } from '../../../shared/clock.ts'
 import type { LastUseStore } from '../keys/last-use-store.ts'
-import { CountWriter } from './count-writer.ts'
+import { countWriter } from './count-writer.ts'
 import { LastUses } from './last-uses.ts'
 import { LiveCounts } from './live-counts.ts'
 import type { Meters } from './meters.ts'
@@ -11,7 +11,7 @@ import { Peaks } from './peaks.ts'
 import type { Member } from '../fleet/store.ts'
 import { RecentRefusals } from './recent-refusals.ts'
 import type { RefusalStore } from './refusal-store.ts'
-import { RefusalWriter } from './refusal-writer.ts'
+import { refusalWriter } from './refusal-writer.ts'
 import { Tallies } from './tallies.ts'
 import type { TallyStore } from './tally-store.ts'
 import type { TimelineStore } from './timeline-store.ts'
@@ -46,9 +46,9 @@ export function openCounts(options: RequestCountsOptions) {
   const timeline = new Timeline(stores.timeline)
   const peaks = new Peaks(stores.peaks)
   const refusals = new RecentRefusals(clock())
-  const refusalWriter = new RefusalWriter({ refusals, store: stores.refusals, self: member })
-  const writer = new CountWriter(
-    [tallies, lastUses, timeline, peaks, { write: settle }, refusalWriter],
+  const ofRefusals = refusalWriter({ refusals, store: stores.refusals, self: member })
+  const writer = countWriter(
+    [tallies, lastUses, timeline, peaks, { write: settle }, ofRefusals],
     trouble('usage can’t be written down; it is kept in memory', 'usage is written down again'),
   )
   closers.add(() => writer.close())

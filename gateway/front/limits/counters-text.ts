@@ -45,8 +45,13 @@ export function inADay({ unitMs }: Pick<Window, 'unitMs'>): number {
 /** The numbers of a text of counters; the shorter form lacks the brief windows. */
 const lengthsOfText = [lengthOfSteadyMarks + 4, lengthOfAllMarks + 4]
 
-/** Counters from the numbers of their text; `undefined` if it isn't one. */
-export function countersFrom(numbers: readonly number[]): Counters | undefined {
+/** Counters from their text; `undefined` if it isn't one. */
+export function countersFrom(text: string): Counters | undefined {
+  return countersOf(text.split(',').map(Number))
+}
+
+/** The same of its numbers: JSON reads those of many texts in a third of the time. */
+export function countersOf(numbers: readonly number[]): Counters | undefined {
   if (!lengthsOfText.includes(numbers.length) || !numbers.every(Number.isSafeInteger))
     return undefined
   const [total = 0, generation = 0, monthFrom = 1, day = 0, ...marks] = numbers

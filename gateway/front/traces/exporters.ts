@@ -2,7 +2,7 @@ import { breathe } from '../../../shared/breathe.ts'
 import { openSpans, type SpansOptions } from '../../../shared/spans/open.ts'
 import type { SpanSink } from '../../../shared/spans/span.ts'
 import type { TraceSettings } from '../config/config.ts'
-import { Tracer } from './tracer.ts'
+import { tracerOf, type Tracer } from './tracer.ts'
 
 type Entry = { readonly to: string; readonly spans: SpanSink; users: number }
 
@@ -32,7 +32,7 @@ export class Exporters {
       entry.users++
       return () => this.#release(entry)
     }
-    return { tracer: new Tracer({ spans: entry.spans, sample, hash, hold }), release: hold() }
+    return { tracer: tracerOf({ spans: entry.spans, sample, hash, hold }), release: hold() }
   }
 
   async #opened(to: string): Promise<Entry> {

@@ -12,7 +12,7 @@ import {
   type RefusalStore,
 } from '../../../gateway/front/counts/refusal-store.ts'
 import { RecentRefusals } from '../../../gateway/front/counts/recent-refusals.ts'
-import { RefusalWriter } from '../../../gateway/front/counts/refusal-writer.ts'
+import { refusalWriter } from '../../../gateway/front/counts/refusal-writer.ts'
 import { openGatewayFile } from '../../../gateway/front/stores/embedded/database.ts'
 import { embeddedRefusals } from '../../../gateway/front/stores/embedded/refusals.ts'
 import { redisRefusals } from '../../../gateway/front/stores/redis/refusals.ts'
@@ -40,7 +40,7 @@ function storeInFile(t: Test): RefusalStore {
 /** The memory of a gateway, and its way to a store. */
 function memoryOver(store: Pick<RefusalStore, 'put'>, id = 'one') {
   const refusals = new RecentRefusals(0)
-  const writer = new RefusalWriter({ refusals, store, self: () => ({ id, name: `of ${id}` }) })
+  const writer = refusalWriter({ refusals, store, self: () => ({ id, name: `of ${id}` }) })
   const keep = (count: number, atMs = now): void => {
     for (let i = 0; i < count; i++) {
       const number = refusals.number + 1

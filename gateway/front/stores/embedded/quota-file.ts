@@ -2,7 +2,7 @@ import type { Database } from '../../../../shared/sqlite.ts'
 import type { Conduct } from '../../limits/conduct.ts'
 import type { QuotaState } from '../../limits/quota-state.ts'
 import { dayMs } from '../../../../shared/windows.ts'
-import { countersFrom, textOf as countersText } from '../../limits/counters-text.ts'
+import { countersOf, textOf as countersText } from '../../limits/counters-text.ts'
 import { grantedIn } from '../../limits/grants.ts'
 import type { Counters } from '../../limits/counters.ts'
 import { keepUntil } from '../keep-until.ts'
@@ -201,7 +201,7 @@ export function stateFrom(text: string): QuotaState | undefined {
     const members = JSON.parse(`[${text}]`) as (number | Rest)[]
     const last = members.at(-1)
     const { conducts, parts, ...rest } = typeof last === 'object' ? last : {}
-    const counters = countersFrom(members.filter((member) => typeof member === 'number'))
+    const counters = countersOf(members.filter((member) => typeof member === 'number'))
     return (
       counters && {
         ...counters,

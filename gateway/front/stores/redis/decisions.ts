@@ -159,7 +159,7 @@ function settleOne(
     return resolve(decisionOf(seen, ask, nowMs, { places: placesIn(), purse }))
   }
   const [numbers = '', outcome = '', points = '', ofParts = ''] = told.split(';')
-  const counters = countersFrom(numbers.split(',').map(Number))
+  const counters = countersFrom(numbers)
   if (!counters) return reject(new Error('Redis gave no decision'))
   const [verdict, until = 0, strikes, bans] = outcome === '' ? [] : outcome.split(',').map(Number)
   const seen = { ...counters, bannedUntilMs: until > nowMs ? until : 0 }
@@ -174,8 +174,7 @@ function settleOne(
 
 function partStates(parts: readonly Part[], texts: readonly string[]): readonly PartState[] {
   return parts.map((part, i) => {
-    const counters = countersFrom((texts[i] ?? '').split(',').map(Number))
-    return { part, counters: counters ?? newCounters() }
+    return { part, counters: countersFrom(texts[i] ?? '') ?? newCounters() }
   })
 }
 

@@ -16,7 +16,7 @@ import { recordsIn, redisKeys } from './keys.ts'
 import { redisLastUses, usesPutter } from './last-uses.ts'
 import { redisLists } from './lists.ts'
 import { hashOfState, stateOfHash } from './quota-hash.ts'
-import { mastersOf, scanned } from './scan.ts'
+import { scanned } from './scan.ts'
 import { redisCounts } from './counts.ts'
 
 /** Records that are read per call. */
@@ -99,10 +99,8 @@ function quotasIn({ connection, prefix, clock }: RedisLocation): ReadStore['quot
   return {
     async names() {
       const names = new Set<string>()
-      for (const server of mastersOf(connection)) {
-        for await (const hashes of scanned(server, quotaPrefix)) {
-          for (const hash of hashes) names.add(hash.slice(quotaPrefix.length))
-        }
+      for await (const { names: hashes } of scanned(connection, quotaPrefix)) {
+        for (const hash of hashes) names.add(hash.slice(quotaPrefix.length))
       }
       return [...names]
     },

@@ -37,7 +37,7 @@ export function purseIn(
   const [numbers = '', ofTaken = ''] = text.split(';')
   const end = numbers.lastIndexOf(',')
   const purse = purseFrom(numbers.slice(0, end))
-  const taken = countersFrom(ofTaken.split(',').map(Number))
+  const taken = countersFrom(ofTaken)
   if (!purse || !(taken ?? ofTaken === '')) throw new Error('Redis gave no purse')
   const parts = taken && new Map([[takenPart, taken]])
   const took = Number(numbers.slice(end + 1))

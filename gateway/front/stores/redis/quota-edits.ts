@@ -54,9 +54,7 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
       ]
       const text = String(await edit(hashOf(quota), time(), 'adjust', ...args))
       const [own, bought, ofTaken] = text.split(';')
-      const [counters, taken] = [own, ofTaken].map((each) =>
-        countersFrom((each ?? '').split(',').map(Number)),
-      )
+      const [counters, taken] = [own, ofTaken].map((each) => countersFrom(each ?? ''))
       if (!counters) throw new Error('Redis gave no counters')
       if (!taken) return counters
       return {

@@ -8,7 +8,7 @@ import type { QuotaState } from '../../limits/quota-state.ts'
 
 /** A quota from the fields of its hash, which quota.lua describes; `undefined` if it is damaged. */
 export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaState | undefined {
-  const counters = countersFrom(numbersOf((fields['c'] ?? '').replace(/,k$/, '')))
+  const counters = countersFrom((fields['c'] ?? '').replace(/,k$/, ''))
   if (!counters) return undefined
   const conducts = new Map<string, Conduct>()
   const settled = new Map<string, number>()
@@ -17,9 +17,7 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     if (field.startsWith('s:')) settled.set(field.slice(2), Number(value))
     const conduct = field.startsWith('k:') ? conductFrom(value) : undefined
     if (conduct) conducts.set(field.slice(2), conduct)
-    const part = /^(?:op|cap|pre):/.test(field)
-      ? countersFrom(value.split(',').map(Number))
-      : undefined
+    const part = /^(?:op|cap|pre):/.test(field) ? countersFrom(value) : undefined
     if (part) parts.set(field, part)
   }
   const purse = purseFrom(fields['u'] ?? '')
@@ -36,10 +34,6 @@ export function stateOfHash(fields: Readonly<Record<string, string>>): QuotaStat
     ...(fields['z'] ? { topUps: fields['z'] } : {}),
     ...(fields['r'] ? { resetGeneration: Number(fields['r']) } : {}),
   }
-}
-
-function numbersOf(text: string): readonly number[] {
-  return /^[\d,-]+$/.test(text) ? text.split(',').map(Number) : []
 }
 
 /** The fields of a quota's hash: the counters, and the others as pairs. */

@@ -3,7 +3,7 @@ import { answerOf } from './answer.ts'
 import type { Connection } from './connect.ts'
 import { decisionsIn, mostPerCall } from './decisions.ts'
 import { usedOn, type QuotaPoints } from '../../limits/past-points.ts'
-import { mastersOf, scanned } from './scan.ts'
+import { scanned } from './scan.ts'
 import { quotaEditsIn, tellBan } from './quota-edits.ts'
 import { grantLines, stateOfHash } from './quota-hash.ts'
 import { isCluster } from './library.ts'
@@ -109,14 +109,12 @@ async function* pointsIn(
   prefix: string,
   day: number,
 ): AsyncGenerator<readonly QuotaPoints[]> {
-  for (const server of mastersOf(connection)) {
-    for await (const hashes of scanned(server, prefix)) {
-      const fields = hashes.map((hash) => server.hmget(hash, 'c', 'p', 'b').catch(() => []))
-      const answers = await answerOf(Promise.all(fields))
-      yield answers.flatMap(([counters, past, beyond], i) => {
-        const state = stateOfHash({ c: counters ?? '', p: past ?? '', b: beyond ?? '' })
-        return state ? usedOn((hashes[i] ?? '').slice(prefix.length), state, day) : []
-      })
-    }
+  for await (const { server, names } of scanned(connection, prefix)) {
+    const fields = names.map((hash) => server.hmget(hash, 'c', 'p', 'b').catch(() => []))
+    const answers = await answerOf(Promise.all(fields))
+    yield answers.flatMap(([counters, past, beyond], i) => {
+      const state = stateOfHash({ c: counters ?? '', p: past ?? '', b: beyond ?? '' })
+      return state ? usedOn((names[i] ?? '').slice(prefix.length), state, day) : []
+    })
   }
 }

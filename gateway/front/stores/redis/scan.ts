@@ -16,15 +16,18 @@ export function mastersOf(connection: Connection): Redis[] {
   return isCluster(connection) ? connection.nodes('master') : [connection]
 }
 
-/** The names of a server with a prefix, in batches. One may come twice. */
-export async function* scanned(server: Redis, prefix: string): AsyncGenerator<string[]> {
+/** The names with a prefix, in batches of one server each. One may come twice. */
+export async function* scanned(connection: Connection, prefix: string) {
   const pattern = `${prefix.replace(/[\\*?[\]^]/g, '\\$&')}*`
-  let cursor = '0'
-  do {
-    const [next, names] = await answerOf(server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize))
-    if (names.length > 0) yield names
-    cursor = next
-  } while (cursor !== '0')
+  for (const server of mastersOf(connection)) {
+    let cursor = '0'
+    do {
+      const found = server.scan(cursor, 'MATCH', pattern, 'COUNT', batchSize)
+      const [next, names] = await answerOf(found)
+      if (names.length > 0) yield { server, names }
+      cursor = next
+    } while (cursor !== '0')
+  }
 }
 
 /** Answers one after the other: Redis gives the next one while one is read. `ask` hears of the answer before, if any. */
