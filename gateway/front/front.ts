@@ -15,7 +15,7 @@ import type { FrontListener, Listening } from './listener.ts'
 import { openStores, storeName } from './stores/open.ts'
 import type { Stores } from './stores/stores.ts'
 import { Swaps, type CheckSide } from './swaps/swaps.ts'
-import { Exporters } from './traces/exporters.ts'
+import { exportersWith } from './traces/exporters.ts'
 
 /** The time until the first line about a missing store, and between the later ones. */
 const firstLineMs = 1_000
@@ -129,7 +129,7 @@ function logWaiting(stores: Stores, isMet: () => boolean, log: Log): () => void 
 function openBackends(opening: Opening, check: CheckSide) {
   const { stores, meters, certificates, member, listening, trouble, log, closers } = opening
   const { id, name } = member()
-  const exporters = new Exporters({
+  const exporters = exportersWith({
     setting: 'traces.to',
     service: 'tollgate',
     instance: name,
