@@ -40,10 +40,15 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     tried.store.topUp(quota, { id, points, by: 'a', note: 'x\n"y"' })
   const tell = async (quota: string, cost: number, more: Partial<Ask> = {}) =>
     told(await ask(quota, { ...prepaid, cost, ...more }))
-  const adjust = (quota: string, points: number, decision: Decision, isAnswered = true) => {
+  const adjust = (
+    quota: string,
+    points: number,
+    decision: Decision,
+    { isAnswered = true, isLate = false } = {},
+  ) => {
     const { seen: counters, parts, included, purse } = decision
     const admission = { counters, parts: countersByPart(parts), included, purse }
-    return tried.store.adjust(quota, { points, isAnswered }, admission)
+    return tried.store.adjust(quota, { points, isAnswered, isLate }, admission)
   }
 
   test('included points are taken first, then those that were bought', async () => {
@@ -106,11 +111,11 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     await topUp(quota, 20)
     const mixed = await ask(quota, { ...prepaid, cost: 12 })
     assert.equal(told(mixed), 'admitted 0 18 30 2')
-    match(await adjust(quota, -12, mixed, false), { purse: { bought: 22, spent: 2 } })
+    match(await adjust(quota, -12, mixed, { isAnswered: false }), { purse: { bought: 22, spent: 2 } })
     assert.equal(await tell(quota, 0), 'admitted 10 20 30 0')
     const later = await ask(quota, { ...prepaid, cost: 13 })
     setTime(Date.UTC(2026, 6, 1))
-    await adjust(quota, -13, later, false)
+    await adjust(quota, -13, later, { isAnswered: false })
     assert.equal(
       await tell(quota, 0),
       'admitted 10 20 30 0',
@@ -120,8 +125,18 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     const early = await ask(quota, { ...prepaid, cost: 10 })
     const other = await ask(quota, { ...prepaid, cost: 3 })
     assert.equal(told(other), 'admitted 0 17 30 3')
-    await adjust(quota, -10, early, false)
+    await adjust(quota, -10, early, { isAnswered: false })
     assert.equal(await tell(quota, 0), 'admitted 7 20 30 0', 'whoever has taken them')
+  })
+
+  test('what was let in too late brings no more bought points back than it took', async () => {
+    const quota = newName()
+    setTime(start)
+    await topUp(quota, 5)
+    const late = await ask(quota, { ...prepaid, cost: 8 })
+    await tell(quota, 5)
+    await adjust(quota, -8, late, { isLate: true })
+    assert.equal(await tell(quota, 0), 'admitted 8 2 15 0')
   })
 
   test('a dearer answer is paid, and the next top-up pays first what lacks', async () => {
@@ -155,7 +170,7 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     const decision = await ask(quota, { ...prepaid, cost: 14 })
     await tried.store.reset(quota)
     assert.equal(await tell(quota, 0), 'admitted 10 6 16 0')
-    await adjust(quota, -14, decision, false)
+    await adjust(quota, -14, decision, { isAnswered: false })
     assert.equal(await tell(quota, 0), 'admitted 10 10 20 0')
     await tried.store.setMonthFrom(quota, 10)
     assert.equal(await tell(quota, 12), 'admitted 0 8 20 2')

@@ -167,6 +167,8 @@ export type Adjustment = Readonly<{
   points: number
   /** Whether it was answered. The points of one that wasn't don't come back to brief windows and minutes. */
   isAnswered: boolean
+  /** Whether its admission came too late. Of bought points no more comes back then than it took. */
+  isLate?: boolean
 }>
 
 /** Gives the points of a request back that couldn't be answered. */

@@ -118,7 +118,7 @@ export function takeBought(state: Holder, { room, taken }: PurseState, cost: num
  */
 export function adjustPurse(
   state: Holder,
-  { points, isAnswered }: Adjustment,
+  { points, isAnswered, isLate = false }: Adjustment,
   admission: Counters,
   admitted: PurseState,
   included: Included | undefined,
@@ -129,7 +129,7 @@ export function adjustPurse(
   const isRunning = !isReset && numberOf(state, window) === numberOf(admission, window)
   const taken = runningPart(state, takenPart, admission, nowMs)
   const { room } = isRunning ? purseState(state, taken, window, included) : admitted
-  const most = isRunning && state.purse ? takenIn(taken, state, window) : admitted.took
+  const most = isRunning && !isLate && state.purse ? takenIn(taken, state, window) : admitted.took
   const more = points < 0 ? -Math.min(-points, most) : Math.max(0, points - room)
   if (more === 0) return 0
   if (!isReset) adjust(taken, { points: more, isAnswered }, admission)

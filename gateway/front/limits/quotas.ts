@@ -245,6 +245,13 @@ export class Quotas {
     }
   }
 
+  /** What the store has counted late comes back: the gateway has decided by itself meanwhile, and reports what it let in. */
+  readonly #late = async (quota: string, decision: Decision): Promise<void> => {
+    if (decision.verdict !== 'admitted') return
+    const points = -decision.cost
+    await this.adjust(quota, decision, { points, isAnswered: true, isLate: true })
+  }
+
   #crowdedHere(
     quota: string,
     parts: readonly LimitedPart[],
@@ -269,7 +276,7 @@ export class Quotas {
     const askedAtTicks = this.#ticks()
     try {
       const atMs = Math.floor(askedAtTicks + this.#offsetMs)
-      const ask = { ...askOf(asker, terms, cost, question), seen, atMs, owed }
+      const ask = { ...askOf(asker, terms, cost, question), seen, atMs, owed, late: this.#late }
       const decision = await this.#store.decide(quota, ask)
       const ticks = this.#ticks()
       this.#lagMs = ticks - askedAtTicks

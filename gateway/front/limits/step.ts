@@ -42,6 +42,8 @@ export type Ask = Readonly<{
   /** The places of requests under way, of a question where these are limited. */
   place?: PlaceAsk | undefined
   slot?: CacheSlot | undefined
+  /** Hears of a decision that a remote store has made after the question was given up. */
+  late?: ((quota: string, decision: Decision) => Promise<void>) | undefined
 }>
 
 /** A slot of the caller's in which a store may keep its record of the quota, which spares a look-up. */

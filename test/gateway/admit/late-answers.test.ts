@@ -62,3 +62,30 @@ t.test('what Redis counts is counted once, however late it says so', async (t) =
     t.equal(await used(), expected, 'and stays so')
   }
 })
+
+t.test('what Redis lets in after its gateway has done so is counted once', async (t) => {
+  const redis = await startRedis(t)
+  const gateway = await startGateway(t, {
+    store: `redis: "${redis.url}", timeout: 200ms`,
+    more: 'plans: { free: { perMinute: 1000, perDay: 1000, perMonth: { limit: 5, beyond: prepaid } } }',
+  })
+  const { headers, key } = await gateway.key({ plan: 'free' })
+  const top = { id: 'a', points: 30, by: 'a', note: undefined }
+  await gateway.stores.quota.topUp(`key:${key.id}`, top)
+  const ask = () => gateway.call('GET', '/v1/x', undefined, headers)
+  const standing = async () =>
+    json(await gateway.call('GET', '/v1/quota', undefined, headers)) as Record<
+      'day' | 'month',
+      { remaining: number; prepaid?: { left: number } }
+    >
+  await ask()
+  redis.child().kill('SIGSTOP')
+  const answers = await Promise.all(Array.from({ length: 10 }, ask))
+  t.ok(answers.every(({ status }) => status === 200))
+  redis.child().kill('SIGCONT')
+  for (let i = 0; i < 2; i++) {
+    await until(async () => (await standing()).day.remaining === 1_000 - 11)
+    t.equal((await standing()).month.prepaid?.left, 24)
+    await pass(500)
+  }
+})

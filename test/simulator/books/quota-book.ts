@@ -237,7 +237,7 @@ export class QuotaBook {
 
   /** The bought points that an adjustment takes; below 0 if some come back. */
   #boughtAfter(
-    { points }: Adjust['adjustment'],
+    { points, isLate }: Adjust['adjustment'],
     { counters, included }: Adjust['admission'],
     { window, room, took }: PurseState,
     present: Counters,
@@ -248,7 +248,7 @@ export class QuotaBook {
     const isRunning = !isReset && numberOf(present, window) === number
     const most = included ? limitOf(included, window) : 0
     const presentRoom = roomOf(this, window, number, most)
-    const back = isRunning ? this.part(takenPart).at(window, number).used : took
+    const back = isRunning && !isLate ? this.part(takenPart).at(window, number).used : took
     const left = isRunning ? presentRoom.used : room
     const bought = points < 0 ? -Math.min(-points, back) : Math.max(0, points - left)
     const isSure = !isRunning || presentRoom.fewer + presentRoom.more === 0

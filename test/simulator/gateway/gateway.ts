@@ -3,6 +3,7 @@ import {
   type WhenUnreachable,
 } from '../../../gateway/front/limits/offline-limiter.ts'
 import { Quotas } from '../../../gateway/front/limits/quotas.ts'
+import type { Ask, Decision } from '../../../gateway/front/limits/step.ts'
 import { Strangers } from '../../../gateway/front/limits/strangers.ts'
 import type { Limits } from '../../../gateway/front/limits/limits.ts'
 import { AloneBook } from '../books/alone-book.ts'
@@ -48,6 +49,18 @@ export class SimulatedGateway {
   /** When it was told last that operators have forgiven something. */
   forgivenAtMs: number
 
+  /** What the store has let in too late comes back. */
+  readonly #late = (quota: string, decision: Decision, tell: NonNullable<Ask['late']>): void => {
+    if (!this.isAlive) return
+    const points = -decision.cost
+    if (decision.verdict !== 'admitted' || points === 0) return
+    this.untold.owe(quota, decision, points)
+    this.alone.beginAdjusting(quota, points)
+    void tell(quota, decision).then(() =>
+      this.alone.endAdjusting(quota, points, this.offline.usageOf(quota)),
+    )
+  }
+
   constructor(options: GatewayOptions) {
     const { name, network, timeline, draws, whenUnreachable, gateways, asks, takes } = options
     this.name = name
@@ -55,6 +68,7 @@ export class SimulatedGateway {
     const hears = {
       asks: (message: Message) => asks(this, message),
       takes: (message: Message, answer: Answer) => takes(this, message, answer),
+      late: this.#late,
     }
     this.stores = remoteStores({ name, way: this.way, network, timeline, draws, hears })
     this.stores.listeners.add({

@@ -1,9 +1,10 @@
 import { Breaker } from '../../../gateway/front/stores/breaker.ts'
 import { within } from '../../../gateway/front/stores/redis/script.ts'
 import type { Counters } from '../../../gateway/front/limits/counters.ts'
-import type { Decision } from '../../../gateway/front/limits/step.ts'
+import type { Ask, Decision } from '../../../gateway/front/limits/step.ts'
 import type { BanListener, QuotaStore } from '../../../gateway/front/limits/store.ts'
 import type { StrangerStore } from '../../../gateway/front/limits/stranger-store.ts'
+import type { StoreUnavailable } from '../../../shared/store-errors.ts'
 import type { Draws } from '../draws.ts'
 import { sent, sentAdmission, type Answer, type Message } from '../messages.ts'
 import type { Network, Way } from '../network.ts'
@@ -18,10 +19,11 @@ export type RemoteOptions = Readonly<{
   network: Network
   timeline: Timeline
   draws: Draws
-  /** Hears of each question, as it leaves, and of each answer that is taken. */
+  /** Hears of each question, as it leaves, and of each answer that is taken, or comes too late. */
   hears: Readonly<{
     asks: (message: Message) => void
     takes: (message: Message, answer: Answer) => void
+    late: (quota: string, decision: Decision, tell: NonNullable<Ask['late']>) => void
   }>
 }>
 
@@ -53,7 +55,15 @@ export function remoteStores(options: RemoteOptions) {
   const no = (): Promise<never> => Promise.reject(new Error('operators have ways of their own'))
   const quota: QuotaStore = {
     isLocal: false,
-    decide: (quota, asked) => ask({ kind: 'decide', quota, ask: sent(asked) }) as Promise<Decision>,
+    decide: (quota, asked) => {
+      const answer = ask({ kind: 'decide', quota, ask: sent(asked) }) as Promise<Decision>
+      return answer.catch((error: StoreUnavailable) => {
+        void error.late?.then((decision) =>
+          hears.late(quota, decision as Decision, asked.late ?? (() => Promise.resolve())),
+        )
+        throw error
+      })
+    },
     adjust: (quota, adjustment, admission) =>
       ask({
         ...{ kind: 'adjust', quota, adjustment, admission: sentAdmission(admission) },

@@ -35,6 +35,12 @@ export const faultsOfGateways: readonly Fault[] = [
     undoes: '101c0c29',
   },
   {
+    name: 'what the store has let in too late stays counted',
+    file: quotas,
+    find: "    if (decision.verdict !== 'admitted') return\n    const points",
+    replace: '    if (decision.nowMs > 0) return\n    const points',
+  },
+  {
     name: 'a request that was let in uncounted is adjusted',
     file: quotas,
     find: 'if (adjustment.points === 0 || decision.isUncounted) return',

@@ -1,4 +1,5 @@
 import { onceFor } from '../../../../shared/once-for.ts'
+import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 import { unavailable } from './answer.ts'
 import { isCluster } from './library.ts'
 import {
@@ -100,6 +101,9 @@ export function decisionsIn(options: DecisionOptions): Decide {
       (error: Error) => {
         if (asked.length > 1 && error.message.startsWith('CROSSSLOT')) askOneByOne(asked)
         else for (const { reject } of asked) reject(error)
+        if (error instanceof StoreUnavailable) {
+          void error.late?.then((answers) => settle(asked.map(tellingLate), answers, banned))
+        }
       },
     )
   }
@@ -118,6 +122,16 @@ export function decisionsIn(options: DecisionOptions): Decide {
       waiting.push({ quota, hash, text, purse: packedPurse(ask), ask, next, resolve, reject })
       if (waiting.length >= most) send()
     })
+}
+
+/** A question that its gateway has given up. */
+function tellingLate(waiting: Waiting): Waiting {
+  const { quota, ask } = waiting
+  return {
+    ...waiting,
+    resolve: (decision) => void ask.late?.(quota, decision),
+    reject: () => undefined,
+  }
 }
 
 /** Whether neither requests under way nor bought points matter to a question. */

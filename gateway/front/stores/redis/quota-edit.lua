@@ -1,6 +1,6 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   adjust: points, 1 if answered, the counters of its admission, those seen last, "&part=counters;seen", what was included,
+--   adjust: points, 1 if answered, 2 if its admission came too late, the counters of its admission, those seen last, "&part=counters;seen", what was included,
 --           "gateway,number,from" or nothing, see adjusted.lua, and for a prepaid window "its place|included|room|took|purse that was
 --           seen|part pre:taken that was seen", the room and the points taken after the admission
 --   reset: -      ban: key, until      lift: key      places: -
@@ -60,7 +60,7 @@ end
 if change == 'adjust' then
   -- One that was made changes nothing, but brings lost writes back: its answer never tells less than its gateway has seen.
   local points = ARGV[9] ~= '' and isMade(hash, ARGV[9]) and 0 or ARGV[3] + 0
-  local isAnswered, admission = ARGV[4] == '1', countersFrom(ARGV[5])
+  local isAnswered, isLate, admission = ARGV[4] ~= '0', ARGV[4] == '2', countersFrom(ARGV[5])
   -- An admission of cost 0 may have begun windows that weren't kept.
   local isNewDay = begin()
   local isSeenOld = ARGV[6] == ''
@@ -79,7 +79,8 @@ if change == 'adjust' then
     local purse = purseOf(hash, counters, seenPurse, seenTaken, isSeenOld)
     local isRunning = not isReset and numberOf(counters, window) == numberOf(admission, window)
     if isRunning then room = roomIn(purse, counters, window, included + 0) end
-    local most = isRunning and purse.isKnown and takenIn(purse, counters, window) or took + 0
+    local isKnown = isRunning and purse.isKnown and not isLate
+    local most = isKnown and takenIn(purse, counters, window) or took + 0
     local more = points < 0 and -min(-points, most) or max(0, points - room)
     if more ~= 0 then
       if not isReset then adjust(purse.taken, more, isAnswered, admission) end

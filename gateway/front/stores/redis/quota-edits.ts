@@ -40,13 +40,13 @@ export function quotaEditsIn(options: QuotaEditOptions): Edits {
   }
 
   return {
-    async adjust(quota, { points, isAnswered }, admission) {
+    async adjust(quota, { points, isAnswered, isLate }, admission) {
       const { counters: admitted, parts, seen, included, numbered } = admission
       const texts = [textOf(admitted), seen ? textOf(seen) : '', packedParts(parts, seen?.parts)]
       const number = numbered ? `${numbered.by},${numbered.number},${numbered.from}` : ''
       const args = [
         points,
-        isAnswered ? 1 : 0,
+        isLate ? 2 : isAnswered ? 1 : 0,
         ...texts,
         included && !admission.purse ? packedLimits(included) : '',
         number,

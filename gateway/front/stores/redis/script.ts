@@ -138,8 +138,9 @@ type Send = (
 export function within(timeouts: Timeouts, send: Send, breaker?: Breaker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const askedAtMs = breaker?.check() ?? performance.now()
+    let answerLate: ((answer: unknown) => void) | undefined
     const answered = (answer: unknown): void => {
-      if (wait.isOver) return
+      if (wait.isOver) return answerLate?.(answer)
       wait.isOver = true
       breaker?.worked()
       resolve(answer)
@@ -151,8 +152,11 @@ export function within(timeouts: Timeouts, send: Send, breaker?: Breaker): Promi
       if (reason instanceof StoreUnavailable) breaker?.failed(reason, askedAtMs)
       reject(reason)
     }
-    const late = (): void =>
-      failed(new StoreUnavailable(`Redis did not answer within ${timeouts.timeoutMs} ms`))
+    const late = (): void => {
+      const error = new StoreUnavailable(`Redis did not answer within ${timeouts.timeoutMs} ms`)
+      error.late = new Promise((resolve) => (answerLate = resolve))
+      failed(error)
+    }
     const wait = { isOver: false, late }
     timeouts.add(wait, askedAtMs)
     send(answered, failed, () => wait.isOver)
