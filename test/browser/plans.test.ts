@@ -146,7 +146,7 @@ test('an edit of a plan keeps what it meters, and says it', async (t, open) => {
   await page.getByRole('link', { name: 'Watch the effect' }).waitFor()
   t.match(
     readFileSync(file, 'utf8'),
-    /perMinute: 60\n    perDay: \{ limit: 400, beyond: meter, upTo: '250%' \} # as agreed\n/,
+    /perMinute: 60\n    perDay: \{ limit: 400, beyond: meter, upTo: 250% \} # as agreed\n/,
   )
 })
 

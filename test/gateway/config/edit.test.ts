@@ -150,10 +150,10 @@ const changes: readonly (readonly [
   ['a:\n  b: 1 # why\n\n# next\nd: 5\n', 'a.c', 2, 'a:\n  b: 1 # why\n  c: 2\n\n# next\nd: 5\n'],
   ['a:\r\n  b: 1\r\nd: 5', 'e', 2, 'a:\r\n  b: 1\r\nd: 5\r\ne: 2\r\n'],
   ['a:\n  b: |\n    text\n\nd: 5\n', 'a.c', 2, 'a:\n  b: |\n    text\n  c: 2\n\nd: 5\n'],
-  ['a: 1\n', 'b.c.d', 2, 'a: 1\nb:\n  c:\n    d: 2\n'],
-  ['a: 1\n', 'b[0].c', 2, 'a: 1\nb:\n  - c: 2\n'],
-  ['a: # why\nb: 1\n', 'a.c', 2, 'a:\n  c: 2\n  # why\nb: 1\n'],
-  ['a:\nb: 1\n', 'a.c', 2, 'a:\n  c: 2\nb: 1\n'],
+  ['a: 1\n', 'b.c.d', 2, 'a: 1\nb: { c: { d: 2 } }\n'],
+  ['a: 1\n', 'b[0].c', 2, 'a: 1\nb: [ { c: 2 } ]\n'],
+  ['a: # why\nb: 1\n', 'a.c', 2, 'a: { c: 2 } # why\nb: 1\n'],
+  ['a:\nb: 1\n', 'a.c', 2, 'a: { c: 2 }\nb: 1\n'],
   ['- a: 1\n', 'x', 2, /^the file is a list, so x can't/],
   ['l: [1, 2]\n', 'l[2]', 3, 'l: [ 1, 2, 3 ]\n'],
   ['l: []\n', 'l[0]', 'x y', 'l: [ x y ]\n'],
@@ -161,7 +161,7 @@ const changes: readonly (readonly [
     'l:\n  - a: 1\n    b: 2 # two\nm: 1\n',
     'l[1]',
     { a: 3 },
-    'l:\n  - a: 1\n    b: 2 # two\n  - a: 3\nm: 1\n',
+    'l:\n  - a: 1\n    b: 2 # two\n  - { a: 3 }\nm: 1\n',
   ],
   ['l:\n  - a: 1\n', 'l[0].b', 2, 'l:\n  - a: 1\n    b: 2\n'],
   ['l: [1]\n', 'l[2]', 3, /^l has 1 entries, so l\[2\] can't be written/],
@@ -194,12 +194,7 @@ const changes: readonly (readonly [
   ['a:\n  # why\n  b: 1\n  # more\n  c: 2\n', 'a', 2, /^a has comments inside/],
   ['a:\n  b: 1\n  c: 2\nd: 1\n', 'a', 'custom', 'a: custom\nd: 1\n'],
   ['a: 1\n', 'a..b', 2, /^"a\.\.b" isn't the place of a setting/],
-  [
-    'b: 1\n',
-    `a${'.c'.repeat(19)}`,
-    2,
-    `b: 1\na:${Array.from({ length: 19 }, (_, i) => `\n${'  '.repeat(i + 1)}c:`).join('')} 2\n`,
-  ],
+  ['b: 1\n', `a${'.c'.repeat(19)}`, 2, `b: 1\na: ${'{ c: '.repeat(19)}2${' }'.repeat(19)}\n`],
   ['b: 1\n', `a${'.c'.repeat(20)}`, 2, /^"a[.c]+…?" has 21 levels; a place has at most 20$/],
   [
     'b: 1\n',
@@ -207,7 +202,7 @@ const changes: readonly (readonly [
     2,
     /^"a[[0\]]+…" has 20,001 levels; a place has at most 20$/,
   ],
-  ['a: 1\n', '__proto__.b', 2, 'a: 1\n__proto__:\n  b: 2\n'],
+  ['a: 1\n', '__proto__.b', 2, 'a: 1\n__proto__: { b: 2 }\n'],
   ['a: 1\n', 'constructor', 2, 'a: 1\nconstructor: 2\n'],
 ]
 
@@ -220,7 +215,7 @@ t.test('a setting is written where it belongs, or a sentence says why it is not'
   }
   const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
   t.match(tried('a: 1\n', 'a', deep), { message: 'the value of a has more than 64 levels' })
-  t.equal(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null }), 'b:\n  c: 1\n  d: 2\n', 'several')
+  t.equal(editedText('a: 1\n', { 'b.c': 1, 'b.d': 2, a: null }), 'b: { c: 1, d: 2 }\n', 'several')
   t.notOk('b' in {}, 'no prototype has got a member')
   t.end()
 })

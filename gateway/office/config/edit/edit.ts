@@ -91,17 +91,15 @@ function keepComments(hunk: { lines: string[] }): void {
 
 function change(document: Document.Parsed, { keys, missing, node }: Spot, value: unknown): void {
   if (value === null) return void document.deleteIn(keys)
-  const [step] = missing
-  if (step === undefined || isNothing(node)) {
-    const inner = nested(missing, value)
-    // A value in place of another keeps its quotes; what was said beside it stays beside what comes instead.
-    if (isScalar(node) && typeof inner !== 'object') return document.setIn(keys, inner)
-    return document.setIn(
-      keys,
-      Object.assign(document.createNode(inner), { comment: node?.comment }),
-    )
-  }
-  document.setIn([...keys, step], document.createNode(nested(missing.slice(1), value)))
+  const isReplaced = missing.length === 0 || isNothing(node)
+  const inner = nested(isReplaced ? missing : missing.slice(1), value)
+  // A value in place of another keeps its quotes.
+  if (isReplaced && isScalar(node) && typeof inner !== 'object') return document.setIn(keys, inner)
+  const fresh = document.createNode(inner)
+  // In one line, with what is said behind it.
+  if (isCollection(fresh)) fresh.flow = true
+  if (!isReplaced) return document.setIn([...keys, missing[0]], fresh)
+  document.setIn(keys, Object.assign(fresh, { comment: node?.comment }))
 }
 
 /** A document as the library writes it, with as many spaces as the text has before what is inside. */
