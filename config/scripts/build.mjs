@@ -36,6 +36,9 @@ if (status !== 0) {
 }
 const own = ['step', 'contracts/index']
 await bundle('gateway', ['main', 'index', 'office/cli/main', 'office/thread/main', ...own])
+await bundle('gateway', ['supported-node'])
+for (const name of ['index', 'office/cli/main'])
+  beginWithNode(join(target, 'gateway', `${name}.js`))
 await bundle('backend', ['main'])
 const types = join(target, 'gateway/index.d.ts')
 const declarations = readFileSync(types, 'utf8')
@@ -65,6 +68,13 @@ async function bundle(folder, names) {
     plugins: [ownPlaces],
     logLevel: 'warning',
   })
+}
+
+/** Has a file look at the Node before anything else: a bundle imports all packages first, wherever its code does. */
+function beginWithNode(file) {
+  const [, first = '', rest] = /^(#!.*\n)?([^]*)$/.exec(readFileSync(file, 'utf8'))
+  const check = relative(dirname(file), join(target, 'gateway/supported-node.js'))
+  writeFileSync(file, `${first}import './${check}'\n${rest}`)
 }
 
 function filesIn(folder) {

@@ -218,6 +218,19 @@ t.test('the package works where it is installed: command, plugin and types', asy
   })
 })
 
+t.test('on a Node that is too old the package says which it needs', (t) => {
+  const old =
+    'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.1.0"}})'
+  for (const file of ['index.js', 'office/cli/main.js']) {
+    const path = join(installed, 'node_modules/tollgate/build/gateway', file)
+    const options = ['--import', `data:text/javascript,${encodeURIComponent(old)}`, path]
+    const { status, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' })
+    t.equal(status, 1, file)
+    t.match(stderr, /Error: Tollgate needs Node 22 \(from 22\.18\), 24 or 26; this is 20\.1\.0/)
+  }
+  t.end()
+})
+
 t.test('a store of an app’s own is made by its page, with nothing else', (t) => {
   const folder = installed
   const page = 'node_modules/tollgate/gateway/front/stores/own/README.md'

@@ -79,7 +79,7 @@ function usedUpText(
     return `This request needs ${withCommas(needed)} points, and fewer are left of ${many} ${whose} ${window?.each}${isPrepaid ? ' and of those that you bought' : ''}.`
   }
   if (isPrepaid) {
-    return `${many} requests ${window?.each} are used up, and so are the points that you bought.`
+    return `${many} requests ${window?.each} are used up, and no bought points are left.`
   }
   if (!part) return `${many} requests ${window?.each} are used up.`
   return part.operation === undefined

@@ -1,5 +1,6 @@
 import type { AdminAddress } from '../../front/config/config.ts'
 import { andMore } from '../../../shared/and-more.ts'
+import { asError } from '../../../shared/as-error.ts'
 import { timeText } from '../../../shared/times.ts'
 import { ConfigError } from './config-error.ts'
 import { section } from '../../front/http/page/sections.ts'
@@ -39,7 +40,11 @@ export async function salvaged(source: Source, ask: (address: AdminAddress) => P
   const written = section(document.written())
   const led = Object.fromEntries(Object.entries(written).filter(([name]) => leading.includes(name)))
   const { config, shown } = usableOf(led, source)
-  const running = await ask(config.admin).catch(() => undefined)
+  let why = ''
+  const running = await ask(config.admin).catch((error: unknown) => {
+    why = asError(error).message.replace(/\.$/, '')
+    return undefined
+  })
   const isItsStore = JSON.stringify(shown.store) === JSON.stringify(running?.config['store'])
   if (running && !isItsStore) delete led['store']
   const settings = running ? { ...running.config, ...led } : written
@@ -48,7 +53,7 @@ export async function salvaged(source: Source, ask: (address: AdminAddress) => P
   const more = others.length + error.more
   const on = running
     ? `the gateway goes on with what it read at ${timeText(Date.parse(running.loadedAt))}`
-    : 'no gateway answered, so this goes by the valid part of the file'
+    : `this goes by the valid part of the file (${why})`
   // No plan stands in for those that can't be read.
   const plans = 'plans' in settings ? usable.config.plans : new Map()
   return {

@@ -56,7 +56,7 @@ for (const store of ['embedded', 'redis'] as const) {
     t.match(empty, { status: 429, headers: { 'retry-after': String, 'x-ratelimit-limit': '2' } })
     t.match(
       json(empty)['message'],
-      /^2 requests a month are used up, and so are the points that you bought\. Try again at/,
+      /^2 requests a month are used up, and no bought points are left\. Try again at/,
     )
     const bought = { id: 'invoice-17', points: 3, left: 3, by: 'admin', note: 'paid', again: false }
     t.match(await topUp({ points: 3, id: 'invoice-17', note: 'paid' }), { status: 200, ...bought })

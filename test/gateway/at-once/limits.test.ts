@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import { explained } from '../../../gateway/office/explain/explained.ts'
+import type { FoundRefusals } from '../../../gateway/office/explain/refusals-of.ts'
+import { requestsText } from '../../../gateway/office/operations/requests/show.ts'
 import { startGateway, startUpstream } from '../../support/gateway.ts'
 import { json } from '../../support/http.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -188,7 +191,14 @@ for (const store of ['embedded', 'redis'] as const) {
       })
       t.equal(refused.headers['ratelimit'], '"at-once";r=0')
       t.match(refused.headers['ratelimit-policy'], /, "at-once";q=1;qu="concurrent-requests"$/)
-      t.match(gateway.app.front.recentRefusals.find('second'), [
+      const found = gateway.app.front.recentRefusals.find('second')
+      const answers = found.map((each) => explained(each, 'edge-1'))
+      const gateways = { asked: 1, answered: 1 }
+      t.match(
+        requestsText({ answers, gateways, stored: undefined } as unknown as FoundRefusals, 0),
+        /\nunder way: +first\n/,
+      )
+      t.match(found, [
         {
           code: 'too_many_at_once',
           reason: 'at_once',

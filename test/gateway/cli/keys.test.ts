@@ -236,6 +236,11 @@ t.test('the commands on keys', async (t) => {
     t.match(await run('quota', 'show', 'Three'), {
       out: /\(Three, plan pro\): active, shared by all keys of many\n\n.*\nminute +300 +0 +300 /,
     })
+    await run('keys', 'change', 'Three', '--at-once', '3')
+    t.match(await run('quota', 'show', 'Three'), {
+      out: /AT ONCE +LIMIT +UNDER WAY\nquota +3 +–\nWith an embedded store only its gateway knows/,
+    })
+    await run('keys', 'change', 'Three', '--at-once', 'plan')
     t.match(await run('keys', 'change', 'Three', '--plan', 'free'), {
       out: /^Its limits are now 60 a minute and 1,000 a day\.\n/,
     })

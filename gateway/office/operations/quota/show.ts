@@ -1,3 +1,4 @@
+import type { StoreSettings } from '../../../front/config/config.ts'
 import { longestFirst, windows } from '../../../../shared/windows.ts'
 import { printable } from '../../../../shared/printable.ts'
 import { endText, timeText } from '../../../../shared/times.ts'
@@ -16,7 +17,7 @@ export const showQuota = operation({
   role: 'read',
   run: async ({ desks }, { key }) => ({ key, view: await desks().quotas.show(key.id) }),
   json: ({ view }) => view,
-  text: async ({ key, view }, { desks, clock }) => {
+  text: async ({ key, view }, { desks, clock, config }) => {
     const details = await desks().quotas.describe(key)
     const { id, name, plan, quota, monthFrom } = view
     const shared = quota.startsWith('account:') ? `, shared by all keys of ${key.account}` : ''
@@ -26,22 +27,29 @@ export const showQuota = operation({
       ...(view.strikes > 0 ? [`Strikes lately: ${view.strikes}.`] : []),
       ...(monthFrom === undefined ? [] : [`Its months begin on day ${monthFrom}.`]),
     ]
-    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${placesText(view)}${grantsText(view)}`
+    return `${lines.join('\n')}\n\n${windowsText(view, clock())}${placesText(view, config.store)}${grantsText(view)}`
   },
 })
 
-/** How many requests are under way, and which gateways have them. */
-function placesText({ atOnce, operations, cap, underWay = [] }: QuotaView): string {
+const ofGatewayAlone =
+  'With an embedded store only its gateway knows what is under way: GET /admin/quota/ID, or the console, tells it.'
+
+/** How many requests are under way, and which gateways have them. A command reads a file, and places aren't in one. */
+function placesText(
+  { atOnce, operations, cap, underWay = [] }: QuotaView,
+  { redis }: StoreSettings,
+): string {
   const limited = [
     ['quota', atOnce],
     ...Object.entries(operations ?? {}).map(([name, view]) => [name, view.atOnce] as const),
     ['cap', cap?.atOnce],
   ] as const
   const rows = limited.flatMap(([name, state]) => {
-    return state ? [[name, state.limit, state.used]] : []
+    return state ? [[name, state.limit, redis ? state.used : '–']] : []
   })
   if (rows.length === 0) return ''
   const table = aligned([['AT ONCE', 'LIMIT', 'UNDER WAY'], ...rows])
+  if (!redis) return `\n\n${table}\n${ofGatewayAlone}`
   const holders = underWay.map(({ gateway, operation, cap, count, since }) => {
     const of = operation ?? (cap ? 'cap' : 'quota')
     return [gateway, of, count, timeText(Date.parse(since))]

@@ -104,6 +104,7 @@ function answerText(answer: Explained, nowMs: number): string {
       return view ? [[`${each}:`, windowText(view, nowMs) + ofWhom]] : []
     }),
     ...(answer.estimate === undefined ? [] : [['cost:', costText(answer.cost, answer.estimate)]]),
+    ...(answer.underWay ? [['under way:', underWayText(answer.underWay)]] : []),
     ...(answer.strikes > 0 ? [['strikes:', strikesText(answer)]] : []),
     ...(bannedUntil === null ? [] : [['banned until:', endText(Date.parse(bannedUntil), nowMs)]]),
     ...(decidedBy === null ? [] : [['decided by:', deciders[decidedBy]]]),
@@ -116,6 +117,12 @@ function answerText(answer: Explained, nowMs: number): string {
 
 function costText(cost: number, estimate: number): string {
   return `${withCommas(cost)} ${cost === 1 ? 'point' : 'points'}, estimated ${withCommas(estimate)}`
+}
+
+/** The oldest requests where no more might be under way. */
+function underWayText({ ids, others }: NonNullable<Explained['underWay']>): string {
+  const more = others > 0 ? [`${withCommas(others)} more`] : []
+  return [...ids, ...more].join(', ')
 }
 
 function strikesText({ strikes, strikesToBan }: Explained): string {
