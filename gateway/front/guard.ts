@@ -131,7 +131,7 @@ async function openGeneration(app: FastifyInstance, options: GuardOptions) {
       return { forwarder: new RouteForwarder(forwarding, route, upstream, app.prefix) }
     },
     own: ownAnswers(
-      { config, prefix: app.prefix, stores: front.stores, tokenOf, clock, log: app.log },
+      { config, prefix: app.prefix, stores: front.stores, tokenOf, clock },
       opened.resource && resourceAnswer(config, opened.resource),
     ),
   }

@@ -29,7 +29,7 @@ test('callers read what an operation costs, and what their answers have told', a
   await enterKey(page, token)
   await place.getByText(`Sending costs ${told} of your key’s quota`).waitFor()
   const standing = page.getByRole('region', { name: 'Your limits and usage' })
-  await standing.getByText('This key by day, newest first').click()
+  await standing.getByText('Show as table').click()
   t.match(await standing.getByRole('table').innerText(), /Points\s+Estimated\s+Refused/)
 })
 

@@ -187,7 +187,7 @@ test('callers are told of the windows of the plans in force, and of no others', 
   await two.app.front.flushCounts()
   await enterKey(page, limited)
   t.strictSame(await barsOf(page), ['This minute', 'Today'])
-  await page.getByText('This key by day, newest first').click()
+  await page.getByText('Show as table').click()
   await page.getByText('3 rate_limit_exceeded (3 by the day)').waitFor()
   await looksWell(t, page, 'windows-portal-of-two')
 

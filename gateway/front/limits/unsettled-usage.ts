@@ -72,7 +72,10 @@ export class UnsettledUsage {
     // The counts of before first, without which nothing says what was included. Of the purse it has a part only.
     const seen = this.base && { ...this.base, purse: undefined }
     const admission = { counters, parts: countersByPart(parts), seen, included, purse }
-    const bought = adjust(this.state, adjustment, admission, nowMs)
+    // What the store has counted late isn't in the counters of this gateway.
+    const bought = adjustment.isLate
+      ? -Math.min(-adjustment.points, purse?.took ?? 0)
+      : adjust(this.state, adjustment, admission, nowMs)
     if (isReported) this.#note(reportOf(decision, adjustment, bought))
   }
 

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../../shared/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { TokenOf } from '../http/token-source.ts'
@@ -12,5 +11,4 @@ export type OwnOptions = Readonly<{
   /** Finds the token of a request. */
   tokenOf: TokenOf
   clock: Clock
-  log: FastifyBaseLogger
 }>

@@ -89,3 +89,23 @@ t.test('what Redis lets in after its gateway has done so is counted once', async
     await pass(500)
   }
 })
+
+t.test('what came too late makes no room while a gateway decides alone', async (t) => {
+  const redis = await startRedis(t)
+  const gateway = await startGateway(t, {
+    store: `redis: "${redis.url}", timeout: 200ms`,
+    more: 'plans: { free: { perMinute: unlimited, perDay: 40, bans: off } }',
+  })
+  const { headers } = await gateway.key({ plan: 'free' })
+  const ask = async () => (await gateway.call('GET', '/v1/x', undefined, headers)).status === 200
+  const tenTimes = async () => (await Promise.all(Array.from({ length: 10 }, ask))).filter(Boolean)
+  let admitted = Number(await ask())
+  redis.child().kill('SIGSTOP')
+  for (let i = 0; i < 3; i++) admitted += (await tenTimes()).length
+  redis.child().kill('SIGCONT')
+  for (let i = 0; i < 20; i++) {
+    admitted += (await tenTimes()).length
+    await pass(100)
+  }
+  t.equal(admitted, 40)
+})

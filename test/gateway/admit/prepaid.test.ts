@@ -5,7 +5,7 @@ import { startAdmin } from '../../support/admin.ts'
 import { json } from '../../support/http.ts'
 import { startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
-import { startUpstream } from '../../support/gateway.ts'
+import { startGateway, startUpstream } from '../../support/gateway.ts'
 
 const { url } = await startRedis(t)
 
@@ -170,3 +170,28 @@ t.test('a key’s own limit may be prepaid, beside no other window that is', asy
   })
   t.match(await make('free', { perMinute: { limit: 1, beyond: 'prepaid' } }), { status: 400 })
 })
+
+t.test(
+  'a purse that is damaged in Redis stops its own quota’s counting there, and nothing else',
+  async (t) => {
+    const redis = await startRedis(t)
+    const gateway = await startGateway(t, {
+      store: `redis: "${redis.url}"`,
+      more: 'plans: { free: { perMinute: 100, perDay: 1000, perMonth: { limit: 50, beyond: prepaid } } }',
+    })
+    const [spoilt, sound] = [await gateway.key({ name: 'A' }), await gateway.key({ name: 'B' })]
+    const ask = async ({ headers }: { headers: Record<string, string> }) =>
+      (await gateway.call('GET', '/v1/x', undefined, headers)).status
+    for (const key of [spoilt, sound, spoilt, sound]) t.equal(await ask(key), 200)
+    for (const damaged of ['garbage', '1,2,3']) {
+      const [name = ''] = await redis.client.keys(`*key:${spoilt.key.id}*`)
+      t.equal(
+        await redis.client.hset(name, 'pre:taken', damaged),
+        damaged === 'garbage' ? 1 : 0,
+        name,
+      )
+      const statuses = await Promise.all([spoilt, sound, spoilt, sound].map(ask))
+      t.strictSame(statuses, [200, 200, 200, 200], damaged)
+    }
+  },
+)

@@ -55,10 +55,7 @@ export class SimulatedGateway {
     const points = -decision.cost
     if (decision.verdict !== 'admitted' || points === 0) return
     this.untold.owe(quota, decision, points)
-    this.alone.beginAdjusting(quota, points)
-    void tell(quota, decision).then(() =>
-      this.alone.endAdjusting(quota, points, this.offline.usageOf(quota)),
-    )
+    void tell(quota, decision)
   }
 
   constructor(options: GatewayOptions) {

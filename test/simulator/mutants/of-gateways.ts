@@ -41,6 +41,12 @@ export const faultsOfGateways: readonly Fault[] = [
     replace: '    if (decision.nowMs > 0) return\n    const points',
   },
   {
+    name: 'what came too late makes room for a gateway alone',
+    file: unsettled,
+    find: 'const bought = adjustment.isLate\n',
+    replace: 'const bought = adjustment.points > 0\n',
+  },
+  {
     name: 'a request that was let in uncounted is adjusted',
     file: quotas,
     find: 'if (adjustment.points === 0 || decision.isUncounted) return',

@@ -7,8 +7,9 @@ import { newFile } from './new-file.ts'
 export function backupFile(file: string, to: string): number {
   requireGatewayFile(file)
   const written = newFile(to)
-  const database = new Sqlite(file, { readonly: true, fileMustExist: true })
+  let database: Sqlite.Database | undefined
   try {
+    database = new Sqlite(file, { readonly: true, fileMustExist: true })
     database.prepare('VACUUM INTO ?').run(written.path)
     database.prepare('ATTACH ? AS copy').run(written.path)
     const keys = Number(database.prepare('SELECT count(*) FROM copy.keys').pluck().get())
@@ -19,7 +20,7 @@ export function backupFile(file: string, to: string): number {
     written.putInPlace()
     return keys
   } catch (error) {
-    database.close()
+    database?.close()
     written.discard()
     throw error
   }

@@ -204,8 +204,8 @@ export function stateFrom(text: string): QuotaState | undefined {
     const counters = countersOf(members.filter((member) => typeof member === 'number'))
     return (
       counters && {
-        ...counters,
         ...rest,
+        ...counters,
         conducts: conducts && conducts.length > 0 ? new Map(conducts) : undefined,
         ...(parts && { parts: new Map(parts) }),
       }

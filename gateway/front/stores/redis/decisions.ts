@@ -1,3 +1,4 @@
+import { asError } from '../../../../shared/as-error.ts'
 import { onceFor } from '../../../../shared/once-for.ts'
 import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 import { unavailable } from './answer.ts'
@@ -149,7 +150,11 @@ function settle(
   const nowMs = (seconds ?? NaN) * 1_000 + Math.floor((micros ?? NaN) / 1_000)
   for (let i = 0; i < asked.length; i++) {
     const waiting = asked[i]
-    if (waiting) settleOne(waiting, results[i + 1], nowMs, banned)
+    try {
+      if (waiting) settleOne(waiting, results[i + 1], nowMs, banned)
+    } catch (error) {
+      waiting?.reject(asError(error))
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 -- Changes a quota for an operator, or adjusts what a request has cost, in one step. For the fields see quota.lua.
 -- KEYS: the quota's hash   ARGV: the time, see time.lua; the change, then for
---   adjust: points, 1 if answered, 2 if its admission came too late, the counters of its admission, those seen last, "&part=counters;seen", what was included,
+--   adjust: points; 0, 1 if answered, or 2 if its admission came too late; the counters of its admission, those seen last, "&part=counters;seen", what was included,
 --           "gateway,number,from" or nothing, see adjusted.lua, and for a prepaid window "its place|included|room|took|purse that was
 --           seen|part pre:taken that was seen", the room and the points taken after the admission
 --   reset: -      ban: key, until      lift: key      places: -

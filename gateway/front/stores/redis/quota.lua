@@ -83,8 +83,9 @@ for i = 1, #KEYS do
     --with-more local kept
     --with-more if answer and purseAsked ~= '' then
     --with-more   kept = call('HMGET', hash, 'u', 'pre:taken')
-    --with-more   -- Of two that differ, one has lost writes: decide.lua heals.
-    --with-more   if not find(purseAsked, '|' .. (kept[1] or '') .. '|', 1, true) then answer = nil end
+    --with-more   -- decide.lua knows what to do where others have taken or topped up, writes were lost, or one is damaged.
+    --with-more   local isKnown = find(purseAsked, '|' .. (kept[1] or '') .. '|', 1, true)
+    --with-more   if not isKnown or find(kept[2] or '', '[^%d,-]') then answer = nil end
     --with-more end
     if answer then
       local written = try('HSET', hash, 'c', text)

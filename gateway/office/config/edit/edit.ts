@@ -28,7 +28,8 @@ const mostSteps = 20
 
 /**
  * A file's text, which must be valid YAML, with other settings. Every other line stays, with comments, order, quotes and
- * `${NAME}`. A file in which that can't be is written anew by the library, which keeps all but spaces and blank lines.
+ * `${NAME}`. A file in which that can't be is written anew by the library, which keeps all but spaces,
+ * blank lines and breaks inside of texts.
  */
 export function editedText(text: string, settings: Settings): string {
   const count = Object.keys(settings).length

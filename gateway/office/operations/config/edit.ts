@@ -7,8 +7,8 @@ export const editConfig = ofGateway({
   at: ['POST /admin/config/edit'],
   summary: 'Show how the running gateway’s file would change with other settings',
   details:
-    'Nothing is written: config save does that. Only the values change; comments and the rest of the text stay as ' +
-    'they are. Without admin.save, the lines that change are shown without the lines around them.',
+    'Nothing is written: config save does that. Only lines of the values change, and comments stay; in a file of an ' +
+    'unusual layout spaces may change elsewhere. Without admin.save, the lines that change are shown without the lines around them.',
   parameters: {
     set: {
       kind: newSettings,
