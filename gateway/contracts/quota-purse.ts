@@ -111,7 +111,9 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     await topUp(quota, 20)
     const mixed = await ask(quota, { ...prepaid, cost: 12 })
     assert.equal(told(mixed), 'admitted 0 18 30 2')
-    match(await adjust(quota, -12, mixed, { isAnswered: false }), { purse: { bought: 22, spent: 2 } })
+    match(await adjust(quota, -12, mixed, { isAnswered: false }), {
+      purse: { bought: 22, spent: 2 },
+    })
     assert.equal(await tell(quota, 0), 'admitted 10 20 30 0')
     const later = await ask(quota, { ...prepaid, cost: 13 })
     setTime(Date.UTC(2026, 6, 1))
