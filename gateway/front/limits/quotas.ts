@@ -245,7 +245,7 @@ export class Quotas {
     }
   }
 
-  /** What the store has counted late comes back: the gateway has decided by itself meanwhile, and reports what it let in. */
+  /** Gives back points that the store has counted late: the gateway has decided by itself meanwhile, and reports those that it let in. */
   readonly #late = async (quota: string, decision: Decision): Promise<void> => {
     if (decision.verdict !== 'admitted') return
     const points = -decision.cost

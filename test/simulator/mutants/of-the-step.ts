@@ -119,7 +119,7 @@ export const faultsOfTheStep: readonly Fault[] = [
   },
   {
     name: 'a gateway predicts beyond the end of a day',
-    file: 'gateway/front/stores/redis/decisions.ts',
+    file: 'gateway/front/stores/redis/question-text.ts',
     find: 'if (isNewDay || !fits(next, needed, limits)) return undefined',
     replace: 'if ((isNewDay && needed < 0) || !fits(next, needed, limits)) return undefined',
   },

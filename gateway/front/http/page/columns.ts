@@ -18,7 +18,7 @@ export type Plot = Readonly<{
   read: (column?: number) => Reading
 }>
 
-/** What the numbers are of, and their texts in the order of the chart's parts. */
+/** The subject of the numbers, and their texts in the order of the chart's parts. */
 export type Reading = Readonly<{ head: string; texts: readonly string[] }>
 
 type Props = Readonly<{
@@ -29,7 +29,7 @@ type Props = Readonly<{
   /** The colours, and their meanings. */
   parts: readonly Readonly<{ name: string; label: string }>[]
   plot: (width: number) => Plot
-  /** What stands between the drawing and its numbers. */
+  /** The text between the drawing and its numbers. */
   between?: Child
   /** The same as a table. */
   numbers: Child

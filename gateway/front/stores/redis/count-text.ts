@@ -5,7 +5,7 @@ const [semicolon, comma, space] = [59, 44, 32]
 
 const [zero, nine] = [48, 57]
 
-/** What stands between the things of a text or of an answer, and before the fields that aren't keys. */
+/** The marks between the things of a text or of an answer, and before the fields that aren't keys. */
 const special = /[%;,=@\0]/
 
 /** A key or a part as it stands in fields and texts. */

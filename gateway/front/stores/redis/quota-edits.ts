@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../../../shared/store-errors.ts'
 import type { Ban, QuotaStore } from '../../limits/store.ts'
 import { answerOf } from './answer.ts'
-import { packedLimits } from './decisions.ts'
+import { packedLimits } from './question-text.ts'
 import { countersFrom, textOf } from '../../limits/counters-text.ts'
 import { mostGrants } from '../../limits/grants.ts'
 import { purseFrom, takenPart } from '../../limits/purse.ts'
